@@ -95,11 +95,11 @@ def test_java_is_handed_what_the_files_have_and_librdkafka_reads_them_itself(tmp
     pair = authority.sign("ann", password=MARK)
     files = {"ca": authority.file, "certificate": pair.certificate, "key": pair.key}
     way = access("SSL", tls={**files, "key_password": MARK})
-    told = java_options(way)
+    options = java_options(way)
     key = load_pem_private_key(pair.key.read_bytes(), MARK.encode())
     opened = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    assert told.pop("ssl.keystore.key") == opened.decode()
-    assert told == {
+    assert options.pop("ssl.keystore.key") == opened.decode()
+    assert options == {
         "security.protocol": "SSL",
         "ssl.truststore.type": "PEM",
         "ssl.truststore.certificates": authority.file.read_text(),

@@ -109,10 +109,10 @@ def test_runs_are_a_curve() -> None:
     load = Load(5_000, 300, 0, 1, 1, 500)
     one = Figures(1, 600, 1100, 0, 0, Compiled(0, 0, 120, {}, 0), [], 0.97, [300, 500, 400])
     table = curve({load: one, replace(load, users=4_000, interval_ms=0): replace(one, cores=None, publication_ms=[])})
-    told = [list(column.cells) for column in table.columns]
-    assert told[0] == ["0.5 s", "0 s"]
-    assert told[1:5] == [["300", "4,000"], ["0.60", "0.60"], ["1.10", "1.10"], ["120", "120"]]
-    assert told[5:] == [["0.97", "-"], ["0.40 s and 0.50 s", "-"]]
+    columns = [list(column.cells) for column in table.columns]
+    assert columns[0] == ["0.5 s", "0 s"]
+    assert columns[1:5] == [["300", "4,000"], ["0.60", "0.60"], ["1.10", "1.10"], ["120", "120"]]
+    assert columns[5:] == [["0.97", "-"], ["0.40 s and 0.50 s", "-"]]
 
 
 def test_a_publication_lasts_from_the_commit_of_its_batch_to_its_version_of_the_table(tmp_path: Path) -> None:

@@ -142,9 +142,9 @@ def test_without_a_compiler_nothing_is_drained(
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake(tmp_path / "jre", "17")))
     assert main(["--only", "drain", "--keep", str(tmp_path / "broker")], tmp_path) == 2
-    said = capsys.readouterr().err
-    assert "Flink needs a JDK" in said
-    assert "--jobs ours,tuned,defaults" in said
+    error = capsys.readouterr().err
+    assert "Flink needs a JDK" in error
+    assert "--jobs ours,tuned,defaults" in error
     assert not (tmp_path / "broker").exists()
 
 

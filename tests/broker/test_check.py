@@ -77,12 +77,12 @@ def test_a_check_that_passes_says_so_and_leaves_no_trace(
 ) -> None:
     before, topics = snapshot(tmp_path), topics_and_groups(broker)
     assert main(arguments(broker, topic, tmp_path / "new" / "warehouse")) == 0
-    said = capsys.readouterr()
-    assert "\nfail" not in said.out
-    assert "0 failed" in said.out.splitlines()[-1]
+    captured = capsys.readouterr()
+    assert "\nfail" not in captured.out
+    assert "0 failed" in captured.out.splitlines()[-1]
     for about in ("java", "jars", "warehouse", "space", "brokers", "topic", "retention", "clocks", "group", "schemas"):
-        assert f"pass  {about:<10}  " in said.out, about
-    assert "pass  start       a new warehouse would be created; there are 1 offsets to read" in said.out
+        assert f"pass  {about:<10}  " in captured.out, about
+    assert "pass  start       a new warehouse would be created; there are 1 offsets to read" in captured.out
     assert (snapshot(tmp_path), topics_and_groups(broker)) == (before, topics)
 
 
@@ -136,9 +136,9 @@ def test_a_broker_that_is_down_is_one_failure_and_the_rest_is_checked(
         port = server.getsockname()[1]
     words = arguments(Kafka(f"127.0.0.1:{port}"), "clicks", tmp_path / "warehouse", "--kafka.connect-timeout=300ms")
     assert main(words) == 1
-    said = capsys.readouterr().out
-    assert f"fail  brokers     no Kafka broker at 127.0.0.1:{port} answered within 0.3 s" in said
-    assert "pass  warehouse" in said
+    output = capsys.readouterr().out
+    assert f"fail  brokers     no Kafka broker at 127.0.0.1:{port} answered within 0.3 s" in output
+    assert "pass  warehouse" in output
     assert [*tmp_path.iterdir()] == []
 
 

@@ -9,15 +9,15 @@ from tests.dashboard.scene import Served, serving, story
 
 
 @pytest.fixture(scope="session")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The warehouse of the story."""
+def story_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns the warehouse of `story`."""
     folder = tmp_path_factory.mktemp("story")
     story(folder)
     return folder
 
 
 @pytest.fixture(scope="session")
-def served(told: Path) -> Iterator[Served]:
-    """Its page."""
-    with serving(told) as page:
+def served(story_warehouse: Path) -> Iterator[Served]:
+    """Yields the page of `story_warehouse`."""
+    with serving(story_warehouse) as page:
         yield page

@@ -69,20 +69,20 @@ def rejected(scene: Site, *letters: dict[str, Any]) -> Site:
 
 def malformed(scene: Site, value: bytes | None) -> dict[str, Any]:
     """A record that is no event."""
-    told = {"reason": "malformed", "detail": "the value is not Avro of its schema", "kafka_timestamp": NOON}
-    return _letter(scene, value=value, **told)
+    fields = {"reason": "malformed", "detail": "the value is not Avro of its schema", "kafka_timestamp": NOON}
+    return _letter(scene, value=value, **fields)
 
 
 def future(scene: Site, user: str) -> dict[str, Any]:
     """An event of tomorrow."""
     time = NOON + 1440 * MINUTE
-    told = {"reason": "future", "detail": f"{user} is ahead of its time", "kafka_timestamp": NOON, "event_time": time}
-    return _letter(scene, value=value_of(user, time), user_id=user, key=user.encode(), **told)
+    fields = {"reason": "future", "detail": f"{user} is ahead of its time", "kafka_timestamp": NOON, "event_time": time}
+    return _letter(scene, value=value_of(user, time), user_id=user, key=user.encode(), **fields)
 
 
-def _letter(scene: Site, **told: Any) -> dict[str, Any]:
+def _letter(scene: Site, **fields: Any) -> dict[str, Any]:
     fixed = {"topic": "t", "partition": 0, "watermark": scene.watermark}
-    return {**dict.fromkeys(DEAD_LETTERS.schema.names), **fixed, **told}
+    return {**dict.fromkeys(DEAD_LETTERS.schema.names), **fixed, **fields}
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,8 @@ class Served:
 
     def get(self, path: str = "/", body: bytes | None = None, **headers: str) -> Answer:
         """Asks for a path, and follows no redirect."""
-        told = {name.replace("_", "-"): value for name, value in headers.items()}
-        request = urllib.request.Request(self.address + path, body, told)  # noqa: S310 - our own
+        sent_headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        request = urllib.request.Request(self.address + path, body, sent_headers)  # noqa: S310 - our own
         try:
             with _OPENER.open(request, timeout=60) as answer:
                 return Answer(answer.status, answer.read().decode(), answer.headers)

@@ -34,9 +34,9 @@ def token_file(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "tidemark.example", ""])  # noqa: S104 - which is refused
 def test_other_machines_are_not_listened_to_without_a_token(host: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["dashboard", "--warehouse", "/nowhere", f"--dashboard.host={host}"]) == 2
-    said = capsys.readouterr().err
-    assert "is reached from other machines, and the page shows user activity: set TIDEMARK_DASHBOARD__TOKEN" in said
-    assert said.count("\n") == 1
+    error = capsys.readouterr().err
+    assert "is reached from other machines, and the page shows user activity: set TIDEMARK_DASHBOARD__TOKEN" in error
+    assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.8.8.8"])
@@ -46,9 +46,9 @@ def test_local_hosts_need_no_token(host: str) -> None:
 
 def test_a_token_is_no_flag(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["dashboard", "--warehouse", "/nowhere", f"--dashboard.token={TOKEN}"]) == 2
-    said = capsys.readouterr().err
-    assert "other users of this machine see the arguments of a process" in said
-    assert TOKEN not in said
+    error = capsys.readouterr().err
+    assert "other users of this machine see the arguments of a process" in error
+    assert TOKEN not in error
 
 
 def test_the_error_for_a_short_token_does_not_contain_it(
@@ -56,9 +56,9 @@ def test_the_error_for_a_short_token_does_not_contain_it(
 ) -> None:
     monkeypatch.setenv("TIDEMARK_DASHBOARD__TOKEN", "hunter2bqkz")
     assert main(["dashboard", "--warehouse", "/nowhere"]) == 2
-    said = capsys.readouterr().err
-    assert "has 11 characters: use at least 16" in said
-    assert "hunter2bqkz" not in said
+    error = capsys.readouterr().err
+    assert "has 11 characters: use at least 16" in error
+    assert "hunter2bqkz" not in error
 
 
 def test_a_file_may_have_the_token(token_file: Path) -> None:

@@ -97,8 +97,8 @@ def _sees_it_live(person: Eyes) -> None:
 def _keeps_the_day(browser: Browser, folder: Path) -> None:
     """The day so far, as a file that is made while the service works."""
     file = folder / "today.html"
-    told = ("--warehouse", str(folder / "warehouse"), "--day", "today", "--output", str(file))
-    with tidemark(folder / "report.log", "report", *told) as report:
+    options = ("--warehouse", str(folder / "warehouse"), "--day", "today", "--output", str(file))
+    with tidemark(folder / "report.log", "report", *options) as report:
         assert report.wait() == 0, report.said
     with eyes(browser) as person:
         person.open(file.as_uri())

@@ -46,7 +46,7 @@ def test_a_day_is_as_long_as_the_clocks_of_its_zone_say(date: str, zone: str, st
 def test_today_and_yesterday_are_those_of_the_zone() -> None:
     now = at("2026-11-22T23:30")
     found = {
-        zone: [str(day_of(told, ZoneInfo(zone), now).date) for told in ("today", "yesterday")]
+        zone: [str(day_of(word, ZoneInfo(zone), now).date) for word in ("today", "yesterday")]
         for zone in ("UTC", "Europe/Berlin", "America/New_York")
     }
     assert found == {
@@ -56,10 +56,10 @@ def test_today_and_yesterday_are_those_of_the_zone() -> None:
     }
 
 
-@pytest.mark.parametrize("told", ["", "tomorrow", "2026-02-30", "22.11.2026"])
-def test_a_text_that_is_not_a_day_is_refused(told: str) -> None:
+@pytest.mark.parametrize("text", ["", "tomorrow", "2026-02-30", "22.11.2026"])
+def test_a_text_that_is_not_a_day_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a day: write today, yesterday, or a date such as 2026-11-22"):
-        checked_day(told)
+        checked_day(text)
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ class Seen(HTMLParser):
 
 
 def test_the_first_screen_has_every_section(served: Served) -> None:
-    said = served.get().words()
+    answer = served.get().words()
     for heading in (
         "Traffic",
         "Top pages",
@@ -57,25 +57,25 @@ def test_the_first_screen_has_every_section(served: Served) -> None:
         "Ledger",
         "Dead letters",
     ):
-        assert heading in said
-    assert "Nothing was committed for" in said
-    assert "No service answers at" in said
-    assert "it balances" in said
-    assert "Partition 1 is idle" in said or "Partitions 1, 2 are idle" in said
+        assert heading in answer
+    assert "Nothing was committed for" in answer
+    assert "No service answers at" in answer
+    assert "it balances" in answer
+    assert "Partition 1 is idle" in answer or "Partitions 1, 2 are idle" in answer
 
 
 def test_open_windows_are_marked_as_open_and_late_ones_as_changed(served: Served) -> None:
-    said = served.get().words()
+    answer = served.get().words()
     for state in ("open", "closed", "corrected"):
-        assert f'class="state {state}"' in said
-    assert "These windows accepted late events and fired again" in said
-    assert '<th scope="col">correction</th>' in said
+        assert f'class="state {state}"' in answer
+    assert "These windows accepted late events and fired again" in answer
+    assert '<th scope="col">correction</th>' in answer
 
 
 def test_dead_letters_are_counted_by_reason_and_one_is_opened(served: Served) -> None:
-    said = served.get("/dead-letters").words()
-    assert re.search(r'malformed <span class="count">2<', said)
-    assert re.search(r'future <span class="count">1<', said)
+    answer = served.get("/dead-letters").words()
+    assert re.search(r'malformed <span class="count">2<', answer)
+    assert re.search(r'future <span class="count">1<', answer)
     found = served.get("/dead-letters?reason=future")
     (link,) = [one for one in Seen(found.text).links if re.match(r"/dead-letters/\d", one)]
     opened = served.get(link).words()
@@ -91,18 +91,18 @@ def test_a_broken_record_is_decoded_as_far_as_possible(served: Served) -> None:
 
 
 def test_the_history_of_a_user_has_the_rows_of_each_report(served: Served) -> None:
-    said = served.get("/users?id=bob").words()
-    assert "User bob" in said
-    assert "first seen" in said  # of user_totals
+    answer = served.get("/users?id=bob").words()
+    assert "User bob" in answer
+    assert "first seen" in answer  # of user_totals
     for report in ("page views", "sessions", "pairs"):
-        assert f">{report}</h2>" in said
-    assert "cid" not in said
+        assert f">{report}</h2>" in answer
+    assert "cid" not in answer
 
 
 def test_the_history_of_a_page_is_of_that_page(served: Served) -> None:
-    said = served.get("/pages?url=/a").words()
-    assert "Page /a" in said
-    assert ">pages</h2>" in said
+    answer = served.get("/pages?url=/a").words()
+    assert "Page /a" in answer
+    assert ">pages</h2>" in answer
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -163,11 +163,11 @@ def test_no_value_is_anything_but_a_value(served: Served, path: str, value: str)
     assert "No rows" in answer.text
 
 
-def test_nothing_is_written(told: Path, served: Served) -> None:
-    before = {path: path.stat().st_mtime_ns for path in told.rglob("*")}
+def test_nothing_is_written(story_warehouse: Path, served: Served) -> None:
+    before = {path: path.stat().st_mtime_ns for path in story_warehouse.rglob("*")}
     for path in PATHS:
         served.get(path)
-    assert {path: path.stat().st_mtime_ns for path in told.rglob("*")} == before
+    assert {path: path.stat().st_mtime_ns for path in story_warehouse.rglob("*")} == before
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -195,9 +195,9 @@ def rows(text: str) -> list[str]:
 
 def test_without_a_warehouse_the_page_says_what_to_do_and_later_displays_it(tmp_path: Path) -> None:
     with serving(tmp_path) as page:
-        said = page.get().words()
-        assert "There is no ledger in" in said
-        assert "tidemark run --bootstrap-servers" in said
+        answer = page.get().words()
+        assert "There is no ledger in" in answer
+        assert "tidemark run --bootstrap-servers" in answer
         assert page.get("/reports/page_views").status == 404
         site = Site(tmp_path, PAGE_VIEWS_ALONE).open()
         wait_for_words(page, "No event was read yet")
@@ -215,9 +215,9 @@ def test_a_batch_that_was_not_committed_is_not_shown(tmp_path: Path) -> None:
     site.batch(Event(2, "ann")).batch(Event(2, "zoe"), Event(32, "zoe"), commit=False)
     with serving(tmp_path) as page:
         for path in ("/", "/dead-letters", "/dead-letters?reason=too_late", "/reports/page_views"):
-            said = page.get(path).text
-            assert ">ann</a>" in said
-            assert "zoe" not in said
+            text = page.get(path).text
+            assert ">ann</a>" in text
+            assert "zoe" not in text
 
 
 def test_an_empty_user_id_is_displayed_without_a_link(tmp_path: Path) -> None:
@@ -225,9 +225,9 @@ def test_an_empty_user_id_is_displayed_without_a_link(tmp_path: Path) -> None:
     rejected(nobody, {**malformed(nobody, b"\0\0\0\0\1"), "user_id": ""})
     with serving(tmp_path) as page:
         for path in ("/", "/dead-letters"):
-            said = page.get(path)
-            assert 'href="/users"' not in said.text
-            assert "empty" in said.words()
+            answer = page.get(path)
+            assert 'href="/users"' not in answer.text
+            assert "empty" in answer.words()
 
 
 def test_a_record_of_an_erased_user_is_counted_without_its_content(tmp_path: Path) -> None:
@@ -236,10 +236,10 @@ def test_a_record_of_an_erased_user_is_counted_without_its_content(tmp_path: Pat
     nothing = dict.fromkeys(("user_id", "key", "value", "event_time"))
     alter(tmp_path, "dead_letters", change({"reason": "too_late"}, reason="erased", **nothing))
     with serving(tmp_path) as page:
-        said = page.get("/").words()
-        assert "it balances" in said
-        assert "erased</dt><dd>1</dd>" in said
-        assert "malformed 0 %, erased 100 %" in said
+        answer = page.get("/").words()
+        assert "it balances" in answer
+        assert "erased</dt><dd>1</dd>" in answer
+        assert "malformed 0 %, erased 100 %" in answer
         found = page.get("/dead-letters?reason=erased").text
         (link,) = [one for one in Seen(found).links if re.match(r"/dead-letters/\d", one)]
         assert "Its user was erased, and later events of the user are dropped" in page.get(link).words()

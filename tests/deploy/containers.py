@@ -53,8 +53,8 @@ class Here:
     def variables(self, name: str) -> dict[str, str]:
         """The environment of a service, in its image."""
         given = services()[name].get("environment", {})
-        told = {key: HOST if value in services() else self(str(value)) for key, value in given.items()}
-        return {**of_image(), **told}
+        own_variables = {key: HOST if value in services() else self(str(value)) for key, value in given.items()}
+        return {**of_image(), **own_variables}
 
     def words(self, name: str) -> list[str]:
         """The command of a service."""
@@ -62,15 +62,15 @@ class Here:
 
     def kafka(self) -> Process:
         """The broker, on a disk that its image formats at the first start."""
-        told = self.variables("kafka")
+        environment = self.variables("kafka")
         properties = self.folder / "server.properties"
         if not properties.exists():
-            properties.write_text("".join(f"{name}={value}\n" for name, value in _of_kafka(told).items()))
-            identity = f"--cluster-id={told['CLUSTER_ID']}"
+            properties.write_text("".join(f"{name}={value}\n" for name, value in _of_kafka(environment).items()))
+            identity = f"--cluster-id={environment['CLUSTER_ID']}"
             tool = ("kafka.tools.StorageTool", "format", identity, "--config", str(properties))
             with self._java("format", *tool) as formatting:
                 assert formatting.wait() == 0, formatting.said
-        return self._java("kafka", "kafka.Kafka", str(properties), heap=told["KAFKA_HEAP_OPTS"])
+        return self._java("kafka", "kafka.Kafka", str(properties), heap=environment["KAFKA_HEAP_OPTS"])
 
     def make_topic(self) -> None:
         """Does the work of Kafka's own tool, which is in its image, but not in the locked jars."""
@@ -83,9 +83,9 @@ class Here:
         client = admin(told["bootstrap-server"])  # kept: without it the answer would not come
         client.create_topics([new], request_timeout=_TOPIC_S)[new.topic].result(_TOPIC_S)
 
-    def container(self, name: str, *more: str, **told: str) -> Process:
+    def container(self, name: str, *more: str, **more_variables: str) -> Process:
         """A container of our image that can write to volumes and /tmp only, as far as a test may have that."""
-        environment = {**self.variables(name), **told}
+        environment = {**self.variables(name), **more_variables}
         temporary = self.folder / f"tmp-{name}"
         temporary.mkdir(exist_ok=True)
         environment |= {"TMPDIR": str(temporary), "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={temporary}"}
@@ -118,9 +118,9 @@ def entry(log: Path, arguments: Sequence[str], environment: Mapping[str, str]) -
     return Process([*ENTRY, *arguments], log, {**of_image(), **environment})
 
 
-def _of_kafka(told: Mapping[str, str]) -> dict[str, str]:
+def _of_kafka(environment: Mapping[str, str]) -> dict[str, str]:
     """The properties that Kafka's image makes of its variables. Source: its `KafkaDockerWrapper`."""
-    kept = {name: value for name, value in told.items() if name.startswith("KAFKA_") and name not in _OF_SCRIPTS}
+    kept = {name: value for name, value in environment.items() if name.startswith("KAFKA_") and name not in _OF_SCRIPTS}
     return {name.removeprefix("KAFKA_").lower().replace("_", "."): value for name, value in kept.items()}
 
 

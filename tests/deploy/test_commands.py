@@ -16,7 +16,7 @@ TOPIC = "user-events"
 
 
 @pytest.fixture(autouse=True)
-def nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_test_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     """No variable of the tests' own is taken for a setting, which would be refused."""
     for name in os.environ:
         if name.startswith("TIDEMARK_TEST_"):
@@ -50,12 +50,12 @@ def test_topic_and_brokers_are_the_same_for_all() -> None:
 
 
 def test_the_image_has_settings_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = dict(pair.split("=", 1) for rest in values_of("ENV") for pair in rest.split())
-    for name, value in told.items():
+    variables = dict(pair.split("=", 1) for rest in values_of("ENV") for pair in rest.split())
+    for name, value in variables.items():
         if name.startswith("TIDEMARK_"):
             monkeypatch.setenv(name, value)
     settings = parsed_settings("--bootstrap-servers", "b:9092", "--topic", "t")
-    assert settings.metrics.host == told["TIDEMARK_METRICS__HOST"]
+    assert settings.metrics.host == variables["TIDEMARK_METRICS__HOST"]
 
 
 def documented_runs() -> Iterable[list[str]]:
@@ -79,8 +79,8 @@ def test_submit_says_how_it_is_used_when_it_is_used_wrongly() -> None:
     script = SUBMIT / "submit.sh"
     environment = {"PATH": os.environ["PATH"]}
     for words, master in ((["run"], "local"), (["--"], "local"), (["--", "run"], "")):
-        command, told = [str(script), *words], {**environment, "MASTER": master}
-        ended = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
+        command, variables = [str(script), *words], {**environment, "MASTER": master}
+        ended = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
         assert ended.returncode == 2
         assert ended.stderr.startswith("usage: MASTER=")
 

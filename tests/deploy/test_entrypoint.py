@@ -30,8 +30,8 @@ def test_a_word_that_is_no_role_of_spark_is_a_command_of_tidemark() -> None:
 def test_an_executor_is_started_with_all_that_its_environment_says() -> None:
     words, _ = command(["executor"], EXECUTOR)
     assert words[:5] == ["java", "-Dspace=a b", "-Dlast", "-Xms1024m", "-Xmx1024m"]
-    told = dict(zip(words[-14::2], words[-13::2], strict=True))
-    assert (told["--executor-id"], told["--cores"], told["--hostname"]) == ("3", "2", "10.0.0.7")
+    options = dict(zip(words[-14::2], words[-13::2], strict=True))
+    assert (options["--executor-id"], options["--cores"], options["--hostname"]) == ("3", "2", "10.0.0.7")
 
 
 def test_an_executor_is_where_it_may_write_the_jars_that_it_copies(tmp_path: Path) -> None:
@@ -55,10 +55,10 @@ def test_a_driver_is_the_service_with_sparks_properties_as_settings(tmp_path: Pa
     # As Spark's DriverCommandFeatureStep writes it.
     options = ["--properties-file", str(file), "--class", "org.apache.spark.deploy.PythonRunner"]
     job = ["local:///opt/tidemark/tidemark_job.py", "run", "--topic", "t"]
-    words, told = command(["driver", *options, *job], {"SPARK_DRIVER_BIND_ADDRESS": "10.0.0.5"})
+    words, variables = command(["driver", *options, *job], {"SPARK_DRIVER_BIND_ADDRESS": "10.0.0.5"})
     assert words == ["tidemark", "run", "--topic", "t"]
-    assert told["TIDEMARK_SPARK__MASTER"] == "k8s://https://kubernetes.default.svc"
-    assert json.loads(told["TIDEMARK_SPARK__CONF"]) == {
+    assert variables["TIDEMARK_SPARK__MASTER"] == "k8s://https://kubernetes.default.svc"
+    assert json.loads(variables["TIDEMARK_SPARK__CONF"]) == {
         "spark.submit.deployMode": "client",
         "spark.driver.bindAddress": "10.0.0.5",
         "spark.executor.memory": "1g",

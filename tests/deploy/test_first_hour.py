@@ -28,7 +28,7 @@ METRICS, SQL, DASHBOARD = 9477, 10000, "9478"
 VERBS = {"up", "logs", "exec", "stop", "start", "down"}
 
 
-def told() -> Iterator[tuple[list[str], list[str]]]:
+def compose_commands() -> Iterator[tuple[list[str], list[str]]]:
     """Splits each compose command into leading options and the rest."""
     for words in shell_commands(PAGE):
         if words[0] == "docker":
@@ -41,7 +41,7 @@ def told() -> Iterator[tuple[list[str], list[str]]]:
 def test_compose_has_the_profiles_and_services_that_the_page_names() -> None:
     profiles = {profile for service in services().values() for profile in service.get("profiles", [])}
     verbs = set()
-    for options, (verb, *words) in told():
+    for options, (verb, *words) in compose_commands():
         verbs.add(verb)
         assert options[::2] == ["--profile"] * (len(options) // 2)
         assert {*options[1::2]} <= profiles
@@ -86,7 +86,7 @@ def test_its_containers_as_processes_do_all_that_the_page_describes(tmp_path: Pa
             with here.container("sql", "--port", str(here.port(str(SQL)))) as end:
                 await_(end, lambda: "sql_server_listening" in end.said, "the end point")
                 assert_ports(here, kafka=kafka, tidemark=service, producer=producer, sql=end)
-                *looks, last = [words for _, (verb, *words) in told() if verb == "exec"]
+                *looks, last = [words for _, (verb, *words) in compose_commands() if verb == "exec"]
                 said = [said_by(here, *words) for words in looks]
                 answers = [asked(here, *words[1:]) for words in shell_commands(PAGE) if words[0] == "psql"]
                 stop(end)

@@ -110,8 +110,8 @@ def test_a_dead_node_costs_a_minute_and_two_drivers_are_never_rolled_out_at_once
 
 
 def test_executors_have_the_image_of_the_driver() -> None:
-    told = json.loads(variables(driver(PRODUCTION))["TIDEMARK_SPARK__CONF"])
-    assert told["spark.kubernetes.container.image"] == driver(PRODUCTION)["image"] == SERVICE
+    conf = json.loads(variables(driver(PRODUCTION))["TIDEMARK_SPARK__CONF"])
+    assert conf["spark.kubernetes.container.image"] == driver(PRODUCTION)["image"] == SERVICE
     assert one(OPERATOR, "SparkApplication")["spec"]["image"] == SERVICE
 
 
@@ -122,8 +122,8 @@ def test_an_image_that_is_pinned_in_one_place_is_that_of_driver_and_executors(tm
     file.write_text(said.replace("sha256:...", digest))
     container = driver(copied)
     assert container["image"] == f"registry.example/tidemark@{digest}"
-    told = json.loads(variables(container)["TIDEMARK_SPARK__CONF"])
-    assert told["spark.kubernetes.container.image"] == container["image"]
+    conf = json.loads(variables(container)["TIDEMARK_SPARK__CONF"])
+    assert conf["spark.kubernetes.container.image"] == container["image"]
 
 
 def test_executors_are_of_the_drivers_pod_and_find_it_by_its_address() -> None:
@@ -196,8 +196,8 @@ def test_inhibitions_are_matchers_with_an_operator_and_a_value() -> None:
 def test_manifests_refer_to_secrets_and_contain_no_secret() -> None:
     for folder in ALL:
         assert "Secret" not in {resource["kind"] for resource in rendered(folder)}
-        told = yaml.safe_dump([without_files(resource) for resource in rendered(folder)])
-        assert not re.search(r"(?i)password|secret_?access|private.?key", told)
+        manifests = yaml.safe_dump([without_files(resource) for resource in rendered(folder)])
+        assert not re.search(r"(?i)password|secret_?access|private.?key", manifests)
         assert {"name": "tidemark", "optional": True} in references(folder)
 
 

@@ -41,8 +41,8 @@ def test_the_driver_of_dev_reads_a_topic_into_its_own_disk(
     topic, warehouse = make_topic(partitions=2), tmp_path / "warehouse"
     truth = produced(broker, topic, tmp_path)
     assert Path(config(DEV)["warehouse"]).is_relative_to(mounted(driver(DEV), "state"))
-    told = {**of(broker, topic), "TIDEMARK_WAREHOUSE": str(warehouse)}
-    with started(tmp_path, DEV, told, BRIEF_DRIVER) as service:
+    environment = {**of(broker, topic), "TIDEMARK_WAREHOUSE": str(warehouse)}
+    with started(tmp_path, DEV, environment, BRIEF_DRIVER) as service:
         reads_all(service, warehouse)
     assert_matches_truth(warehouse, truth)
 
@@ -63,9 +63,9 @@ def test_the_driver_of_production_works_on_an_object_store_with_executors_of_its
         for name, value in store.environment.items():
             monkeypatch.setenv(name, value)
         store.make_bucket(warehouse.removeprefix("s3://").split("/")[0])
-        told = {**of(broker, topic), **store.environment, "TIDEMARK_SPARK__MASTER": cluster.url}
+        environment = {**of(broker, topic), **store.environment, "TIDEMARK_SPARK__MASTER": cluster.url}
         here = {**CLOSED, "spark.driver.host": HOST, "spark.driver.port": str(port), "spark.blockManager.port": "0"}
-        service = stack.enter_context(started(tmp_path, PRODUCTION, told, {**here, **BRIEF_DRIVER}))
+        service = stack.enter_context(started(tmp_path, PRODUCTION, environment, {**here, **BRIEF_DRIVER}))
         # The driver that asks Kubernetes for executors exists.
         wait_for(lambda: "epoch_opened" in service.said or not service.alive, CAUGHT_UP_S, "the driver")
         (application,) = cluster.applications()
@@ -104,12 +104,14 @@ def of(broker: Cluster, topic: str) -> dict[str, str]:
 def started(folder: Path, overlay: Path, here: Mapping[str, str], conf: Mapping[str, str]) -> Process:
     """Runs the driver's container with its rendered file; variables override what differs on this machine."""
     it = driver(overlay)
-    told, place = variables(it), mounted(it, "config")
+    environment, place = variables(it), mounted(it, "config")
     for name, text in one(overlay, "ConfigMap")["data"].items():
         (folder / name).write_text(text.replace(place, str(folder)))
-    told["TIDEMARK_CONFIG"] = told["TIDEMARK_CONFIG"].replace(place, str(folder))
-    told["TIDEMARK_SPARK__CONF"] = json.dumps({**json.loads(told.get("TIDEMARK_SPARK__CONF", "{}")), **conf})
-    return entry(folder / "driver.log", it["args"], {**told, "TIDEMARK_METRICS__PORT": "0", **here})
+    environment["TIDEMARK_CONFIG"] = environment["TIDEMARK_CONFIG"].replace(place, str(folder))
+    environment["TIDEMARK_SPARK__CONF"] = json.dumps(
+        {**json.loads(environment.get("TIDEMARK_SPARK__CONF", "{}")), **conf}
+    )
+    return entry(folder / "driver.log", it["args"], {**environment, "TIDEMARK_METRICS__PORT": "0", **here})
 
 
 def of_executor(number: int, port: int, application: str) -> dict[str, str]:

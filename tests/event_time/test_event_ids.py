@@ -17,17 +17,17 @@ batches = st.lists(st.tuples(events, st.integers(0, 5), st.randoms(use_true_rand
 Batch = tuple[list[Event], int, Random]
 
 
-def ids_of(told: Sequence[Event]) -> Ids:
-    return Ids(*np.array(told, np.int64).reshape(-1, 3).T)
+def ids_of(drawn: Sequence[Event]) -> Ids:
+    return Ids(*np.array(drawn, np.int64).reshape(-1, 3).T)
 
 
 @given(batches)
 def test_an_event_repeats_a_remembered_event_or_an_earlier_event_of_its_batch(batches: list[Batch]) -> None:
     remembered, known, since = RememberedIds(), dict[tuple[int, int], int](), 0
-    for told, passes, chance in batches:
+    for drawn, passes, chance in batches:
         since += passes
         # No event that is too late is asked for.
-        in_time = [(high, low, time + since) for high, low, time in told]
+        in_time = [(high, low, time + since) for high, low, time in drawn]
         positions = chance.sample(range(1000), len(in_time))
         found = remembered.repeated(ids_of(in_time), np.array(positions, np.int64), since)
         expected = dict[int, bool]()

@@ -67,10 +67,10 @@ def test_a_burst_is_forgotten() -> None:
 
 
 def test_the_sentence_says_what_was_found_and_what_to_do() -> None:
-    told = limit_exceeded_message(
+    message = limit_exceeded_message(
         share_after(LIMIT, [(10_000, 9_799)]), {"no schema has this schema id": 9_000, "empty": 799}
     )
-    assert told == (
+    assert message == (
         "of the last 10,000 records 97.9 % are malformed (most often: no schema has this schema id), more than "
         "dead_letters.limit = 0.9 allows: is kafka.topic the right topic, are the schemas the right ones? Nothing of "
         "this batch was committed. If the topic has events of other kinds, too, set schemas.mapping.other_kinds to "

@@ -27,10 +27,10 @@ def test_an_event_would_be_too_late_under_exactly_the_bounds_that_are_smaller_by
     assume(judge(time, time, watermark, policy) is Verdict.COUNTED)
     grid = groupings(policy.reports)
     pane = time - (time + grid.shift_ms) % grid.pane_ms
-    told = slack({pane: 1}, watermark, policy)
+    slacks = slack({pane: 1}, watermark, policy)
     for smaller in range(policy.strategy.idle_lag_ms + 1):
         too_late = judge(time, time, watermark + smaller, policy) is Verdict.TOO_LATE
-        assert too_late == any(ahead <= smaller for ahead in told)
+        assert too_late == any(ahead <= smaller for ahead in slacks)
 
 
 @given(st.sampled_from(WINDOWS), st.integers(0, 60), st.integers(1, 3_000_000), st.integers(0, 3_000_000))

@@ -153,9 +153,9 @@ def test_a_bound_without_any_result_yet_has_no_delay(warehouse: Path) -> None:
 
 def test_a_wrong_option_is_one_sentence(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["advise", f"--warehouse={warehouse}", "--bounds=soon"]) == 2
-    told = capsys.readouterr().err
-    assert "'soon' is not a duration" in told
-    assert told.count("\n") == 1
+    error = capsys.readouterr().err
+    assert "'soon' is not a duration" in error
+    assert error.count("\n") == 1
 
 
 def test_a_warehouse_without_data_for_advice_is_one_sentence(

@@ -64,6 +64,6 @@ def test_health_trusts_only_the_configured_certificate_of_an_encrypted_page(
         for pair, code in ((own, 0), (other, 1)):
             where = [f"--metrics.port={exporter.port}", f"--metrics.certificate={pair.certificate}"]
             assert main(["health", *where, f"--metrics.key={pair.key}"]) == code
-    said = capsys.readouterr()
-    assert said.out.startswith("Healthy: ")
-    assert "certificate verify failed" in said.err
+    captured = capsys.readouterr()
+    assert captured.out.startswith("Healthy: ")
+    assert "certificate verify failed" in captured.err

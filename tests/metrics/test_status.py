@@ -135,8 +135,8 @@ def test_a_report_shows_what_it_has_and_what_can_be_added_up(tmp_path: Path) -> 
     measures = ["unique_users", "sessions_begun"]
     landings = {"keys": ["page_url"], "measures": measures, "session_gap": "9s"}
     reports = {"landings": landings, "site": {"measures": measures[:1]}}
-    told: dict[str, Any] = {"reports": reports, "totals": {"gap": "1m"}}
-    policy = Settings(**told).policy()
+    sections: dict[str, Any] = {"reports": reports, "totals": {"gap": "1m"}}
+    policy = Settings(**sections).policy()
     commit(str(tmp_path), replace(ledger_row(EPOCH, 0, 0, NOON_MS), opening=Opening(policy, {}).to_text()))
     times = {"window_start": [NOON] * 2, "window_end": [NOON + MINUTE] * 2}
     counts = {"unique_users": [3, 4], "users_sketch": [b""] * 2, "sessions_begun": [1, 2], "late_events": [0, 1]}

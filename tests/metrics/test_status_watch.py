@@ -78,7 +78,7 @@ def test_a_supervisor_ends_it_as_ctrl_c_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("options", "words"),
     [
         (["--watch"], "--watch needs a terminal: standard output is not one"),
         (["--every", "2s"], "--every sets how often --watch reads the tables"),
@@ -86,12 +86,12 @@ def test_a_supervisor_ends_it_as_ctrl_c_does(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_options_of_watch_are_one_sentence(
-    told: list[str], words: str, capsys: pytest.CaptureFixture[str]
+    options: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["status", "--warehouse", "/nowhere", *told]) == 2
-    said = capsys.readouterr()
-    assert words in said.err
-    assert (said.err.count("\n"), said.out) == (1, "")
+    assert main(["status", "--warehouse", "/nowhere", *options]) == 2
+    captured = capsys.readouterr()
+    assert words in captured.err
+    assert (captured.err.count("\n"), captured.out) == (1, "")
 
 
 @pytest.mark.slow

@@ -74,10 +74,10 @@ def test_a_topic_that_is_not_there_is_a_set_up_error_and_is_not_made(
     broker: Broker, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert simulate(broker, "no-such-topic", "--events", "1") == 2
-    said = capsys.readouterr().err
-    assert "there is no topic 'no-such-topic'" in said
-    assert "add --create-topic" in said
-    assert said.count("\n") == 1
+    error = capsys.readouterr().err
+    assert "there is no topic 'no-such-topic'" in error
+    assert "add --create-topic" in error
+    assert error.count("\n") == 1
     assert partitions_of(Target(broker.bootstrap_servers, "no-such-topic")) is None
 
 

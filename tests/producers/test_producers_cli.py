@@ -39,18 +39,18 @@ NOWHERE = ["--bootstrap-servers", "127.0.0.1:1", "--timeout", "100ms"]
 )
 def test_a_wrong_option_is_a_set_up_error(capsys: pytest.CaptureFixture[str], options: str, words: str) -> None:
     assert main(options.split()) == 2
-    said = capsys.readouterr()
-    assert words in said.err
-    assert said.err.startswith("producers: ")
-    assert said.err.count("\n") == 1
-    assert said.out == ""
+    captured = capsys.readouterr()
+    assert words in captured.err
+    assert captured.err.startswith("producers: ")
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
 
 
 def test_a_broker_that_does_not_answer_is_a_set_up_error_within_the_timeout(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", *NOWHERE]) == 2
-    said = capsys.readouterr().err
-    assert "no Kafka broker answered at 127.0.0.1:1 within 0.1 s" in said
-    assert said.count("\n") == 1
+    error = capsys.readouterr().err
+    assert "no Kafka broker answered at 127.0.0.1:1 within 0.1 s" in error
+    assert error.count("\n") == 1
 
 
 def test_a_set_up_error_leaves_an_earlier_runs_truth_alone(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ WHOLE = value_of("ann", 1_714_564_800_000, page="/a")
 
 def test_an_event_is_decoded_field_by_field() -> None:
     found = decode_value(WHOLE, SCHEMAS)
-    told = dict(found.fields)
+    fields = dict(found.fields)
     assert found.sentence == "It is Avro of schema 1, UserEvent."
-    assert (json.loads(told["user_id"]), json.loads(told["page_url"])) == ("ann", "/a")
-    assert "2024-05-01 12:00:00" in told["event_time"]
+    assert (json.loads(fields["user_id"]), json.loads(fields["page_url"])) == ("ann", "/a")
+    assert "2024-05-01 12:00:00" in fields["event_time"]
 
 
 @pytest.mark.parametrize("cut", range(5, len(WHOLE)))

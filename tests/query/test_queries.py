@@ -123,8 +123,8 @@ def test_engines_agree(
 def test_spark_describes_tables_and_views(settings: Settings, by_spark: SparkSession) -> None:
     about = result_of(Report("page_views", Grid(1, 1), 0)).about
     for name in (f"delta.`{settings.warehouse}/page_views`", "page_views"):
-        told = {row["col_name"]: row["comment"] for row in by_spark.sql(f"DESCRIBE {name}").collect()}
-        assert told == {column: about.columns[column] for column in told}
+        comments = {row["col_name"]: row["comment"] for row in by_spark.sql(f"DESCRIBE {name}").collect()}
+        assert comments == {column: about.columns[column] for column in comments}
     extended = {row["col_name"]: row["data_type"] for row in by_spark.sql("DESCRIBE EXTENDED page_views").collect()}
     assert extended["Comment"] == about.description
 

@@ -36,9 +36,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 @pytest.fixture(scope="module")
 def server(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Process]]:
     log, port = tmp_path_factory.mktemp("server") / "log", free_port()
-    told = {"TIDEMARK_SQL_PASSWORD": PASSWORD, "AWS_SECRET_ACCESS_KEY": MARK}
+    variables = {"TIDEMARK_SQL_PASSWORD": PASSWORD, "AWS_SECRET_ACCESS_KEY": MARK}
     arguments = (f"--warehouse={site.warehouse}", f"--port={port}", "--memory=500m")
-    with tidemark(log, "sql-server", *arguments, driver=told) as process:
+    with tidemark(log, "sql-server", *arguments, driver=variables) as process:
         wait_for(lambda: "sql_server_listening" in process.said or not process.alive, START_S, "its opening")
         assert process.alive, process.said
         yield port, process
@@ -81,8 +81,8 @@ def test_values_come_as_they_are_in_both_forms_with_parameters(client: psycopg.C
             (7, "bö'b", "$1 -- '"),
         )
         (row,) = cursor.fetchall()
-    told = {name: str(value) if name in ("decimal", "longer", "small") else value for name, value in row.items()}
-    assert told == {
+    values = {name: str(value) if name in ("decimal", "longer", "small") else value for name, value in row.items()}
+    assert values == {
         "int": 7,
         "text": "bö'b",
         "decimal": "2.50",

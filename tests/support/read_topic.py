@@ -22,14 +22,14 @@ class ReadTopic:
     settings: Settings
     sent: int = 0
 
-    def send(self, *told: Raw) -> None:
+    def send(self, *raws: Raw) -> None:
         """Sends some records."""
-        send(self.broker.bootstrap_servers, self.settings.kafka.topic, told)
-        self.sent += len(told)
+        send(self.broker.bootstrap_servers, self.settings.kafka.topic, raws)
+        self.sent += len(raws)
 
-    def tell(self, *told: Raw) -> None:
+    def tell(self, *raws: Raw) -> None:
         """Sends some, and returns when all of it is committed."""
-        self.send(*told)
+        self.send(*raws)
         self.wait()
 
     def wait(self) -> None:

@@ -46,8 +46,8 @@ def settings_of(broker: Cluster, topic: str, warehouse: Path, **sections: Any) -
     spark = {"conf": BRIEF_DRIVER}
     # The events of tests are from other days than their clocks.
     time = {"max_ahead_of_clock": "off", "max_age": "off", **sections.pop("time", {})}
-    told: dict[str, Any] = {"warehouse": str(warehouse), "metrics": {"port": 0}, "spark": spark}
-    return Settings(**{**told, **sections, "time": time, "kafka": kafka | sections.get("kafka", {})})
+    base: dict[str, Any] = {"warehouse": str(warehouse), "metrics": {"port": 0}, "spark": spark}
+    return Settings(**{**base, **sections, "time": time, "kafka": kafka | sections.get("kafka", {})})
 
 
 def take(service: RunningService, broker: Cluster, topic: str, steps: Iterable[Iterable[Raw]]) -> None:

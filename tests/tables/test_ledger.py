@@ -17,8 +17,8 @@ pytestmark = pytest.mark.slow
 OPENING = Opening(Settings().policy(), {})
 
 
-def opening_row(epoch: int, **told: object) -> LedgerRow:
-    return replace(ledger_row(epoch * EPOCH, 0, 0, 0), opening=OPENING.to_text(), **told)  # type: ignore[arg-type]
+def opening_row(epoch: int, **changes: object) -> LedgerRow:
+    return replace(ledger_row(epoch * EPOCH, 0, 0, 0), opening=OPENING.to_text(), **changes)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -30,9 +30,9 @@ def ledger(tmp_path: Path) -> Ledger:
     return ledger
 
 
-def next_row(**told: object) -> LedgerRow:
+def next_row(**changes: object) -> LedgerRow:
     after = {"from_offset": 10, "to_offset": 10, "watermark_before": 5000, "watermark": 5000}
-    return replace(ledger_row(EPOCH + 2, 0, 0, 0), **{**after, **told})  # type: ignore[arg-type]
+    return replace(ledger_row(EPOCH + 2, 0, 0, 0), **{**after, **changes})  # type: ignore[arg-type]
 
 
 def test_a_ledger_that_is_only_looked_at_leaves_no_trace(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_a_ledger_that_is_only_looked_at_leaves_no_trace(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("changes", "message"),
     [
         ({"from_offset": 9}, "begins at offset 9 of partition 0, but the ledger ends at 10"),
         ({"from_offset": 11, "to_offset": 11}, "begins at offset 11 of partition 0, but the ledger ends at 10"),
@@ -52,10 +52,10 @@ def test_a_ledger_that_is_only_looked_at_leaves_no_trace(tmp_path: Path) -> None
     ],
 )
 def test_rows_that_do_not_go_on_from_the_last_ones_are_refused(
-    told: dict[str, object], said: str, ledger: Ledger, tmp_path: Path
+    changes: dict[str, object], message: str, ledger: Ledger, tmp_path: Path
 ) -> None:
-    with pytest.raises(BrokenChain, match=said):
-        ledger.commit([next_row(**told)])
+    with pytest.raises(BrokenChain, match=message):
+        ledger.commit([next_row(**changes)])
     (last,) = Ledger(str(tmp_path)).latest()
     assert last.batch == EPOCH + 1
     ledger.commit([next_row()])

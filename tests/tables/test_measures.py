@@ -21,19 +21,19 @@ from tests.support.warehouse import milliseconds, rows
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
 
 pytestmark = pytest.mark.slow
-TOLD = ("page_views", "last_page_url", "first_seen", "last_seen")
+MEASURES = ("page_views", "last_page_url", "first_seen", "last_seen")
 REPORTS = {
-    "grid": Report("grid", Grid(10 * MINUTE, 10 * MINUTE), 5 * MINUTE, measures=TOLD),
-    "slides": Report("slides", Grid(10 * MINUTE, 5 * MINUTE), 5 * MINUTE, (), measures=(*TOLD, "unique_users")),
-    "grows": Report("grows", Cumulate(20 * MINUTE, 5 * MINUTE), 5 * MINUTE, (), measures=(*TOLD, "unique_users")),
-    "hours": Report("hours", Calendar(60 * MINUTE, "Europe/Berlin"), 0, ("page_url",), measures=TOLD),
-    "sessions": Report("sessions", Sessions(5 * MINUTE), 5 * MINUTE, measures=TOLD),
+    "grid": Report("grid", Grid(10 * MINUTE, 10 * MINUTE), 5 * MINUTE, measures=MEASURES),
+    "slides": Report("slides", Grid(10 * MINUTE, 5 * MINUTE), 5 * MINUTE, (), measures=(*MEASURES, "unique_users")),
+    "grows": Report("grows", Cumulate(20 * MINUTE, 5 * MINUTE), 5 * MINUTE, (), measures=(*MEASURES, "unique_users")),
+    "hours": Report("hours", Calendar(60 * MINUTE, "Europe/Berlin"), 0, ("page_url",), measures=MEASURES),
+    "sessions": Report("sessions", Sessions(5 * MINUTE), 5 * MINUTE, measures=MEASURES),
     "landings": Report(
         "landings",
         Grid(10 * MINUTE, 10 * MINUTE),
         5 * MINUTE,
         (),
-        measures=(*TOLD, "unique_users", "sessions_begun"),
+        measures=(*MEASURES, "unique_users", "sessions_begun"),
         session_gap_ms=5 * MINUTE,
     ),
 }
@@ -68,26 +68,28 @@ def played(warehouse: Path, report: Report, every: int) -> Site:
 @pytest.mark.parametrize("name", REPORTS)
 def test_a_row_has_the_measures_of_its_events(name: str, every: int, tmp_path: Path) -> None:
     played(tmp_path, REPORTS[name], every)
-    assert_told(tmp_path, REPORTS[name], is_corrected=False)
+    assert_measures(tmp_path, REPORTS[name], is_corrected=False)
 
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_a_row_has_the_measures_of_its_corrections_too(name: str, every: int, tmp_path: Path) -> None:
     played(tmp_path, REPORTS[name], every).correct()
-    assert_told(tmp_path, REPORTS[name], is_corrected=True)
+    assert_measures(tmp_path, REPORTS[name], is_corrected=True)
 
 
 def test_a_count_window_has_the_measures_of_its_events(every: int, tmp_path: Path) -> None:
-    played(tmp_path, Report("pairs", Counts(2), 0, measures=TOLD), every)
+    played(tmp_path, Report("pairs", Counts(2), 0, measures=MEASURES), every)
     by_user: dict[str, list[Event]] = {}
     for event in chain.from_iterable(BATCHES):
         by_user.setdefault(event.user, []).append(event)
-    pairs = [told(events[at : at + 2]) for events in by_user.values() for at in range(0, len(events) - 1, 2)]
-    found = [{measure: shown(row[measure]) for measure in TOLD} for row in rows(tmp_path, "pairs")]
+    pairs = [
+        expected_measures(events[at : at + 2]) for events in by_user.values() for at in range(0, len(events) - 1, 2)
+    ]
+    found = [{measure: as_milliseconds(row[measure]) for measure in MEASURES} for row in rows(tmp_path, "pairs")]
     assert sorted(map(str, found)) == sorted(map(str, pairs))
 
 
-def assert_told(warehouse: Path, report: Report, *, is_corrected: bool) -> None:
+def assert_measures(warehouse: Path, report: Report, *, is_corrected: bool) -> None:
     assert not violations(warehouse)
     found = rows(warehouse, report.name)
     assert len(found) > 1
@@ -98,7 +100,7 @@ def assert_told(warehouse: Path, report: Report, *, is_corrected: bool) -> None:
             for event in batch
             if is_in(row, event, report.keys) and (is_corrected or is_in_time(row, event, report, watermark))
         ]
-        assert {measure: shown(row[measure]) for measure in TOLD} == told(among), row
+        assert {measure: as_milliseconds(row[measure]) for measure in MEASURES} == expected_measures(among), row
         if "unique_users" in row:
             assert row["unique_users"] == len({event.user for event in among})
 
@@ -115,13 +117,13 @@ def is_in_time(row: dict[str, Any], event: Event, report: Report, watermark: int
     return watermark is None or end > NOON + watermark * MINUTE - report.allowed_lateness_ms
 
 
-def told(events: Sequence[Event]) -> dict[str, Any]:
+def expected_measures(events: Sequence[Event]) -> dict[str, Any]:
     times = [event.time for event in events]
     latest = max(events, key=lambda event: (event.time, event.page or ""))
     return {"page_views": len(events), "last_page_url": latest.page, "first_seen": min(times), "last_seen": max(times)}
 
 
-def shown(cell: Any) -> Any:
+def as_milliseconds(cell: Any) -> Any:
     return cell if cell is None or isinstance(cell, int | str) else milliseconds(cell)
 
 
@@ -132,4 +134,6 @@ def test_the_live_view_has_the_measures_of_open_windows(name: str, windows: int,
     view = READERS[reader](str(tmp_path), name).to_pylist()
     found = [row for row in view if row["state"] == "open"]
     last = BATCHES[-1]
-    assert [{measure: shown(row[measure]) for measure in TOLD} for row in found] == [told(last)] * windows
+    assert [{measure: as_milliseconds(row[measure]) for measure in MEASURES} for row in found] == [
+        expected_measures(last)
+    ] * windows

@@ -125,7 +125,7 @@ def test_the_retention_of_versions_is_set_by_table_and_reset(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("table", "message"),
     [
         ('views = { rows = "1d" }', "retention.views: there is no such table"),
         ('user_totals = { rows = "1d" }', "only rows of windows of time have an age"),
@@ -133,10 +133,12 @@ def test_the_retention_of_versions_is_set_by_table_and_reset(tmp_path: Path) -> 
         ('visits = { rows = "1d" }', "only rows of windows of time have an age"),
     ],
 )
-def test_retention_of_a_table_without_an_age_is_refused_in_one_sentence(tmp_path: Path, table: str, said: str) -> None:
+def test_retention_of_a_table_without_an_age_is_refused_in_one_sentence(
+    tmp_path: Path, table: str, message: str
+) -> None:
     file = tmp_path / "tidemark.toml"
     file.write_text(f'[reports.visits]\nwindow = {{ gap = "5m" }}\n[retention]\n{table}\n')
-    with pytest.raises(SetUpError, match=said):
+    with pytest.raises(SetUpError, match=message):
         parsed_settings("--config", str(file))
 
 

@@ -30,8 +30,8 @@ def test_a_file_has_the_bounds_of_its_rows_also_where_it_begins_with_a_group_wit
     rows = pa.Table.from_pylist([dict.fromkeys(EVENT_IDS.schema.names, number) for number in (3, 5)], EVENT_IDS.schema)
     batches = [pa.RecordBatch.from_pylist([], EVENT_IDS.schema), *rows.to_batches()]
     (file,) = write(table, pa.RecordBatchReader.from_batches(rows.schema, batches), {}, data_change=True)
-    told = json.loads(file.stats or "")
-    assert (told["minValues"]["batch"], told["maxValues"]["batch"]) == (3, 5)
+    statistics = json.loads(file.stats or "")
+    assert (statistics["minValues"]["batch"], statistics["maxValues"]["batch"]) == (3, 5)
 
 
 def test_a_warehouse_that_is_not_there_yet_has_the_space_of_where_it_will_be(tmp_path: Path) -> None:

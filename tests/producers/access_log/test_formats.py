@@ -157,7 +157,7 @@ def test_the_list_of_a_proxy_is_the_address_if_the_other_is_renamed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ("[1]", "not a JSON object"),
         ("{", "."),
@@ -170,8 +170,8 @@ def test_the_list_of_a_proxy_is_the_address_if_the_other_is_renamed() -> None:
         (json.dumps({"status": 200}), "without remote_addr, time_iso8601, request"),
     ],
 )
-def test_another_line_of_json_is_refused(line: str, told: str) -> None:
-    with pytest.raises((ValueError, RecursionError), match=told):
+def test_another_line_of_json_is_refused(line: str, message: str) -> None:
+    with pytest.raises((ValueError, RecursionError), match=message):
         json_format({})(line)
 
 

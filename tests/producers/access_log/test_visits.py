@@ -32,8 +32,8 @@ def visits(rules: VisitRules, salt: bytes = SALT) -> Visits:
 def test_a_visit_is_an_event_of_the_contract() -> None:
     (event,) = visits(VisitRules(combined)).events_from([Line(COMBINED.encode(), 7)])
     assert decode(encode_one(event)) == event
-    told = {name: event[name] for name in ("event_type", "event_time", "page_url", "referrer", "user_agent")}
-    assert told == {
+    sent = {name: event[name] for name in ("event_type", "event_time", "page_url", "referrer", "user_agent")}
+    assert sent == {
         "event_type": "visit",
         "event_time": NOON_MS,
         "page_url": "/shoes",

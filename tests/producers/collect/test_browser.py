@@ -78,7 +78,7 @@ class User:
         kept = f"{name} {session} {int(last) - milliseconds}"
         self.page.evaluate("kept => { localStorage.tidemark = kept }", kept)
 
-    def told(self, count: int) -> list[dict[str, Any]]:
+    def events_in_kafka(self, count: int) -> list[dict[str, Any]]:
         """Waits until Kafka has this many events of the user, and returns them."""
         name = self.kept[0]
 
@@ -138,7 +138,7 @@ def test_a_visit_has_its_page_and_its_referrer_without_query_and_fragment(stage:
     with stage.user(path="/reset?token=secret#top") as user:
         user.page.click("#more")
         user.page.wait_for_url("**/more")
-        events = user.told(3)
+        events = user.events_in_kafka(3)
     reset, more = f"{stage.site}/reset", f"{stage.site}/more"
     assert {(event["event_type"], event["page_url"]): event["referrer"] for event in events} == {
         ("visit", reset): None,
@@ -155,7 +155,7 @@ def test_only_links_buttons_and_named_elements_count_as_clicks_even_if_a_handler
     with stage.user() as user:
         user.page.click("p")
         user.page.click("b")
-        events = user.told(2)
+        events = user.events_in_kafka(2)
     assert click_of(events)["element_id"] == "buy"
 
 
@@ -165,7 +165,7 @@ def test_pages_of_an_application_that_never_leaves_the_first_one_are_visits(stag
         user.page.evaluate("history.pushState({}, '', '/cart?step=2')")
         user.page.evaluate("history.replaceState({}, '', '/pay')")
         user.page.evaluate("history.go(-2)")
-        events = user.told(3)
+        events = user.events_in_kafka(3)
     first, cart = f"{stage.site}/", f"{stage.site}/cart"
     assert {(event["page_url"], event["referrer"]) for event in events} == {(first, None), (cart, first), (first, cart)}
 
@@ -174,10 +174,10 @@ def test_a_user_stays_and_a_session_ends_after_half_an_hour_of_silence(stage: St
     with stage.user() as user:
         user.was_silent_for(HALF_AN_HOUR_MS - 60_000)
         user.page.click("b")
-        one = {event["session_id"] for event in user.told(2)}
+        one = {event["session_id"] for event in user.events_in_kafka(2)}
         user.was_silent_for(HALF_AN_HOUR_MS)
         user.page.click("b")
-        both = {event["session_id"] for event in user.told(3)}
+        both = {event["session_id"] for event in user.events_in_kafka(3)}
     assert (len(one), len(both)) == (1, 2)
 
 
@@ -188,7 +188,7 @@ def test_an_offline_browser_sends_its_events_later_with_their_own_times(stage: S
         clicked_ms = int(user.kept[2])
         wait_for(lambda: time.time() * 1000 > clicked_ms + 1_000, PATIENCE_S, "a second")
         user.context.set_offline(False)
-        events = user.told(2)
+        events = user.events_in_kafka(2)
     assert abs(click_of(events)["event_time"] - clicked_ms) < 500
 
 
@@ -213,8 +213,8 @@ def test_a_browser_that_asks_not_to_be_tracked_sends_nothing(stage: Stage, wish:
 def test_json_is_taken_from_another_origin_too(stage: Stage) -> None:
     with stage.user() as user:
         name = user.kept[0]
-        told = {"event_id": "own", "event_type": "click", "user_id": name, "event_time": 1, "page_url": "/"}
-        body = json.dumps({"sent_at": 1, "events": [told]})
+        event = {"event_id": "own", "event_type": "click", "user_id": name, "event_time": 1, "page_url": "/"}
+        body = json.dumps({"sent_at": 1, "events": [event]})
         beacon = "([to, body]) => navigator.sendBeacon(to, new Blob([body], {type: 'application/json'}))"
         assert user.page.evaluate(beacon, [f"{stage.collector.address}/events", body])
-        assert "own" in {event["event_id"] for event in user.told(2)}
+        assert "own" in {event["event_id"] for event in user.events_in_kafka(2)}

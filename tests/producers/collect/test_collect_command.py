@@ -37,10 +37,10 @@ SITE = ["--allow-origin", "https://shop.example"]
 )
 def test_an_invalid_option_is_one_sentence(options: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["collect", *options]) == 2
-    said = capsys.readouterr()
-    assert words in said.err
-    assert said.err.count("\n") == 1
-    assert said.out == ""
+    captured = capsys.readouterr()
+    assert words in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,9 @@ def test_an_origin_is_compared_as_browsers_write_it(text: str, origin: str) -> N
 
 def test_help_names_the_address_and_the_required_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["collect", "--help"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "--host ADDRESS Address to listen on; 0.0.0.0: all addresses. [default: 127.0.0.1]" in said
-    assert "[required]" in said
+    output = " ".join(capsys.readouterr().out.split())
+    assert "--host ADDRESS Address to listen on; 0.0.0.0: all addresses. [default: 127.0.0.1]" in output
+    assert "[required]" in output
 
 
 @pytest.mark.broker
