@@ -21,9 +21,9 @@ MIDNIGHT = 720
 """In minutes after noon."""
 
 
-def report(warehouse: Path, file: Path, *told: str, code: int = 0) -> str:
+def report(warehouse: Path, file: Path, *arguments: str, code: int = 0) -> str:
     """The page that the verb writes to a file, with single spaces; `code` is the exit code."""
-    assert main(["report", "--warehouse", str(warehouse), "--output", str(file), *told]) == code
+    assert main(["report", "--warehouse", str(warehouse), "--output", str(file), *arguments]) == code
     return " ".join(file.read_text().split())
 
 
@@ -44,10 +44,10 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def file(told: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(story_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The day of the story."""
     written = tmp_path_factory.mktemp("written") / "day.html"
-    report(told, written, "--day", DAY)
+    report(story_warehouse, written, "--day", DAY)
     return written
 
 
@@ -126,14 +126,14 @@ def test_a_day_starts_at_midnight_of_its_configured_zone(tmp_path: Path) -> None
 
 
 def test_a_day_without_events_says_when_there_are_some(
-    told: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    story_warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = report(told, tmp_path / "day.html", "--day", "2024-04-30", code=3)
+    page = report(story_warehouse, tmp_path / "day.html", "--day", "2024-04-30", code=3)
     assert "tidemark: no window ends on 2024-04-30, and no batch was committed on it" in capsys.readouterr().err
     assert "No event of this day was counted: published windows of site traffic end from" in page
     assert "No batch was committed on this day. The first batch was committed 2024-05-01 12:00:00" in page
     assert "on another day, with the watermark at 2024-05-01 12:27:00" in page
-    assert "The day has not started" in report(told, tmp_path / "day.html", "--day", "9000-01-01", code=3)
+    assert "The day has not started" in report(story_warehouse, tmp_path / "day.html", "--day", "9000-01-01", code=3)
 
 
 def test_before_the_first_batch_it_says_so(tmp_path: Path) -> None:
@@ -148,31 +148,31 @@ def test_without_events_of_any_day_it_says_so(tmp_path: Path) -> None:
     assert "No event was read yet, so there is no watermark and no window fires." in page
 
 
-def test_nothing_is_written_but_the_file_and_that_at_once(told: Path, tmp_path: Path) -> None:
-    before = {path: path.stat().st_mtime_ns for path in told.rglob("*")}
+def test_nothing_is_written_but_the_file_and_that_at_once(story_warehouse: Path, tmp_path: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in story_warehouse.rglob("*")}
     file = tmp_path / "day.html"
     file.write_text("an older one")
     with file.open() as opened_before:
-        assert report(told, file, "--day", DAY).startswith("<!doctype html>")
+        assert report(story_warehouse, file, "--day", DAY).startswith("<!doctype html>")
         assert opened_before.read() == "an older one"  # an open file keeps its old content
-    assert {path: path.stat().st_mtime_ns for path in told.rglob("*")} == before
+    assert {path: path.stat().st_mtime_ns for path in story_warehouse.rglob("*")} == before
     assert [path.name for path in tmp_path.iterdir()] == ["day.html"]
 
 
 def test_the_report_is_written_to_standard_output_or_to_a_file_named_by_the_day(
-    told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+    story_warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["report", "--warehouse", str(told), "--day", DAY, "--output", "-"]) == 0
+    assert main(["report", "--warehouse", str(story_warehouse), "--day", DAY, "--output", "-"]) == 0
     assert capsysbinary.readouterr().out.startswith(b"<!doctype html>")
     assert list(tmp_path.iterdir()) == []
-    assert main(["report", "--warehouse", str(told), "--day", DAY]) == 0
+    assert main(["report", "--warehouse", str(story_warehouse), "--day", DAY]) == 0
     assert [path.name for path in tmp_path.iterdir()] == [f"tidemark-{DAY}.html"]
     assert capsysbinary.readouterr().out == f"written to tidemark-{DAY}.html\n".encode()
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("options", "words"),
     [
         (["--day", "tomorrow"], "is not a day: write today, yesterday, or a date"),
         (["--zone", "Berlin"], "there is no time zone 'Berlin': write one such as Europe/Berlin"),
@@ -182,11 +182,11 @@ def test_the_report_is_written_to_standard_output_or_to_a_file_named_by_the_day(
     ],
 )
 def test_a_configuration_error_is_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], told: list[str], words: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: list[str], words: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     open_table(LEDGER, "warehouse")
-    assert main(["report", "--warehouse", "warehouse", *told]) == 2
+    assert main(["report", "--warehouse", "warehouse", *options]) == 2
     said = capsys.readouterr()
     assert words in said.err
     assert (said.err.count("\n"), said.out) == (1, "")
