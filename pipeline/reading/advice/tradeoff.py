@@ -42,11 +42,11 @@ class EventHistory:
     """Number of events that were counted or too late."""
     by_slack: Sequence[EventsBySlack]
     """Events by slack; includes at least those that another bound would have judged differently."""
-    late_by_slack: Sequence[EventsBySlack]
-    """Recorded events that were late for a window at least, by the slack until its first window closes."""
     steps: Sequence[BoundStep]
     """Batches in order, from the first watermark on."""
     windows: Collection[Windows]
+    late_by_slack: Sequence[EventsBySlack] = ()
+    """Recorded events that were late for a window at least, by the slack until their first window closes."""
 
 
 @dataclass(frozen=True, slots=True)
