@@ -19,7 +19,7 @@ AHEAD = [
 
 
 def history(steps: list[BoundStep] = STEADY, bound: int = 10) -> EventHistory:
-    return EventHistory(bound, events=100, by_slack=AHEAD, late_by_slack=(), steps=steps, windows=[Grid(60, 60)])
+    return EventHistory(bound, events=100, by_slack=AHEAD, steps=steps, windows=[Grid(60, 60)])
 
 
 @pytest.mark.parametrize(
@@ -58,5 +58,5 @@ def test_the_bound_of_a_batch_is_its_own() -> None:
 
 
 def test_a_session_may_end_at_any_time() -> None:
-    found = outcome_of(EventHistory(10, 100, AHEAD, (), STEADY, [Sessions(30)]), 13)
+    found = outcome_of(EventHistory(10, 100, AHEAD, STEADY, [Sessions(30)]), 13)
     assert found.later_ms == (3, 3)
