@@ -133,7 +133,7 @@ class _Environment(EnvSettingsSource):
             return super().decode_complex_value(field_name, field, value)
         except (ValueError, RecursionError) as error:
             variable = next(name.upper() for name, text in self.env_vars.items() if text == value)
-            raise ValueError(f"{variable} is not JSON: {_reason(error)}") from error
+            raise ValueError(f"{shortened(variable)} is not JSON: {_reason(error)}") from error
 
 
 def _from_environment() -> Source:
