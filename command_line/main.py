@@ -16,7 +16,7 @@ _LONGEST: Final = 500
 
 
 def run(program: click.Command, arguments: Sequence[str] | None = None) -> int:
-    """Runs the command or the verb that `arguments` name (default: the arguments of the process), and returns the exit code.
+    """Runs a program with `arguments` (default: those of the process), and returns the exit code.
 
     Prints one sentence for a usage error. Errors of a verb are passed on to the caller.
     """
