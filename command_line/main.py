@@ -15,8 +15,8 @@ _LONGEST: Final = 500
 """A sentence of Click, which may repeat what was written, has at most this many characters."""
 
 
-def run(program: click.Group, arguments: Sequence[str] | None = None) -> int:
-    """Runs the verb that `arguments` name (default: the arguments of the process), and returns the exit code.
+def run(program: click.Command, arguments: Sequence[str] | None = None) -> int:
+    """Runs a program with `arguments` (default: those of the process), and returns the exit code.
 
     Prints one sentence for a usage error. Errors of a verb are passed on to the caller.
     """

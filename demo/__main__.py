@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import click
+
+from command_line.main import run as run_command
 from command_line.terminal import Console, Live, RenderableType
 from demo.broker import Broker
 from demo.check import as_table, check
@@ -17,6 +20,7 @@ from pipeline.reading.service_status import read_status
 from pipeline.reading.status_view import Status, render
 from pipeline.verifier.invariants import verify
 from pipeline.verifier.verification_report import show
+from producers.options import simulate_options
 from producers.truth import Truth
 
 TOPIC: Final = "events"
@@ -47,8 +51,11 @@ _console = Console()
 def main(arguments: Sequence[str] = ()) -> int:
     """Runs the demo; returns 0 only if the tables match the truth file and every invariant holds.
 
-    `arguments` are further options of `producers simulate`, such as `--rate 5000`.
+    `arguments` are further options of `producers simulate`, such as `--rate 5000`; with a wrong option it returns 2.
     """
+    simulate = click.Command("demo", params=simulate_options(), callback=lambda **_: 0)
+    if (code := run_command(simulate, ["--topic", TOPIC, *arguments])) or "--help" in arguments:
+        return code
     seconds = float(os.environ.get("DEMO_SECONDS", "60"))
     with tempfile.TemporaryDirectory(prefix="tidemark-demo-") as folder:
         try:

@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest
 
+from demo.__main__ import main
 from tests.support.processes import SMALL_DRIVER, Process
 from tests.support.waiting import wait_for
 
@@ -32,14 +33,11 @@ def test_the_demo_opens_with_its_page_and_ends_with_the_truth(tmp_path: Path) ->
     assert len(re.findall(r"│ equal +│", demo.said)) == LINES
 
 
-@pytest.mark.slow
-@pytest.mark.broker
-@pytest.mark.jvm
-def test_arguments_are_those_of_the_producer(tmp_path: Path) -> None:
-    with Process([sys.executable, "-m", "demo", "--raet", "500"], tmp_path / "demo.log", {**SMALL_DRIVER}) as demo:
-        assert demo.wait(PATIENCE_S) == 1
-    assert "the producer ended by itself with exit code 2:" in demo.said
-    assert "No such option '--raet'" in demo.said
+@pytest.mark.parametrize(("words", "code"), [(["--raet", "500"], 2), (["--rate", "many"], 2), (["--help"], 0)])
+def test_arguments_are_options_of_the_producer(words: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == code
+    said = capsys.readouterr()
+    assert "--rate" in said.out + said.err
 
 
 def shows(port: str, demo: Process) -> bool:
