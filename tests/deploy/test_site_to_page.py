@@ -57,7 +57,7 @@ def look(here: Here, person: Eyes) -> None:
     """Opens the first page, by the token of the file."""
     person.open(f"http://{HOST}:{here.port(DASHBOARD)}")
     person.page.fill("#token", here.variables("dashboard")["TIDEMARK_DASHBOARD__TOKEN"])
-    person.page.click("text=Log in")
+    person.page.get_by_role("button", name="Log in").click()
     person.page.wait_for_selector("#now")
 
 
