@@ -5,7 +5,7 @@ checked last, for records that would count.
 """
 
 from enum import IntEnum
-from typing import Final
+from typing import Any, Final
 
 from pipeline.event_time.policy import Verdict
 
@@ -30,6 +30,19 @@ class Check(IntEnum):
     ERASED = 14
     AGE = 15
     OTHER_KIND = 16
+
+
+def is_counted(check: Any) -> Any:
+    """Condition: records with this check count. `check` is a code, or a column of codes of Spark, Arrow or numpy."""
+    return check <= int(Check.PARTLY_LATE)
+
+
+def moves_watermark(check: Any) -> Any:
+    """Condition: the times of events with this check move the watermark: they count, or would if they were not late.
+
+    `check` is a code, or a column of codes of Spark, Arrow or numpy.
+    """
+    return check <= int(Check.TOO_LATE)
 
 
 DETAILS: Final[dict[Check, str]] = {

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from pipeline import columns as c
 from pipeline.errors import SetUpError
-from pipeline.event_time.checks import Check
+from pipeline.event_time.checks import is_counted
 from pipeline.event_time.event_ids import Ids, Longs
 from pipeline.fold.field_names import FieldNames
 from pipeline.fold.writer_schema import normal_schema
@@ -42,9 +42,9 @@ def record_position() -> Column:
 def id_columns() -> list[Column]:
     """Returns the record position and two halves of a hash, null if an event has no id or will not be counted."""
     event_id = F.col(c.EVENT_ID).cast("string")
-    is_counted = (F.col(c.CHECK) <= int(Check.PARTLY_LATE)) & (event_id != "")
+    may_count = is_counted(F.col(c.CHECK)) & (event_id != "")
     high, low = F.xxhash64(event_id), F.xxhash64(F.lit(_OTHER_SEED), event_id)
-    return [record_position(), F.when(is_counted, high).alias(c.ID_HIGH), F.when(is_counted, low).alias(c.ID_LOW)]
+    return [record_position(), F.when(may_count, high).alias(c.ID_HIGH), F.when(may_count, low).alias(c.ID_LOW)]
 
 
 def events_with_id(keyed: DataFrame) -> tuple[Ids, Longs]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pipeline import columns as c
 from pipeline.event_time import lateness
-from pipeline.event_time.checks import Check
+from pipeline.event_time.checks import is_counted
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.policy import Consumer
 
@@ -46,7 +46,7 @@ class Groupings:
 
         `column` returns a column by its name, Spark's or Arrow's; the condition is an expression of the same engine.
         """
-        is_own = (column(c.GROUPING) == self.of(consumer)) & (column(c.CHECK) <= int(Check.PARTLY_LATE))
+        is_own = (column(c.GROUPING) == self.of(consumer)) & is_counted(column(c.CHECK))
         if self.flags:
             is_own &= column(c.FLAGS).isin(sorted(self._fitting(consumer)))
         if consumer.event_ms is not None:

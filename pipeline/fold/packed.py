@@ -11,7 +11,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
-from pipeline.event_time.checks import Check
+from pipeline.event_time.checks import Check, is_counted
 from pipeline.fold.grouping_sets import Groupings
 
 GROUP: Final = "packed"
@@ -41,7 +41,7 @@ def unpacked(grid: Groupings, partitions: int) -> list[Column]:
         (number % flags).cast("int").alias(c.FLAGS),
         check.alias(c.CHECK),
         partition.alias(c.PARTITION),
-        F.when(check <= int(Check.PARTLY_LATE), pane).alias(c.PANE_START),
+        F.when(is_counted(check), pane).alias(c.PANE_START),
     ]
 
 
@@ -51,7 +51,7 @@ def unpacked_rows(rows: pa.Table, grid: Groupings, partitions: int) -> pa.Table:
     rest, flags = np.divmod(rows[GROUP].to_numpy(), 1 << len(grid.flags))
     rest, checks = np.divmod(rest, _CHECKS)
     panes, partition = np.divmod(rest, partitions)
-    starts = pa.array(panes * grid.pane_ms - grid.shift_ms, mask=checks > int(Check.PARTLY_LATE))
+    starts = pa.array(panes * grid.pane_ms - grid.shift_ms, mask=~is_counted(checks))
     ints = {c.FLAGS: flags, c.CHECK: checks, c.PARTITION: partition}
     parts = {name: pa.array(values.astype(np.int32)) for name, values in ints.items()}
     others = {name: rows[name] for name in rows.column_names if name != GROUP}

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.event_time.checks import Check, is_counted, moves_watermark, verdict_of
 from pipeline.event_time.policy import Policy, Verdict
 from pipeline.event_time.rules import LATEST_EVENT_MS
 from tests.event_time.core import Core
@@ -13,6 +14,12 @@ from tests.event_time.strategies import Step, policies, rules_for, streams
 from tests.support.judge import judge
 
 POLICY = rules_for(window_ms=50, allowed_lateness_ms=20)
+
+
+def test_what_counts_and_what_moves_the_watermark_agrees_with_the_verdict() -> None:
+    for check in Check:
+        assert is_counted(check) == (verdict_of(check) is Verdict.COUNTED)
+        assert moves_watermark(check) == (verdict_of(check) in (Verdict.COUNTED, Verdict.TOO_LATE))
 
 
 @given(policies, streams, st.integers(0, 2**32))
