@@ -156,8 +156,7 @@ def schema_store(settings: Settings, warehouse: str = "") -> SchemaStore:
     """
     registry = Registry(settings.schemas.registry) if settings.schemas.registry.url else None
     policy = settings.policy()
-    needed = named_sql(policy, has_pseudonyms=settings.privacy.pseudonym_key_file is not None)
-    return SchemaStore(schemas_of(settings), registry, warehouse, needed)
+    return SchemaStore(schemas_of(settings), registry, warehouse, named_sql(policy))
 
 
 def subject_of(settings: Settings) -> str:

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from pipeline import columns as c
 from pipeline.event_time.policy import Policy
 from pipeline.fold.conditions import condition_names, fields_and_conditions
-from pipeline.fold.decode import reader
+from pipeline.fold.decode import reader, stored_keys
 from pipeline.fold.grouping_sets import KEYS
 from pipeline.fold.judge import check_of, time_of
 from pipeline.fold.pseudonym_columns import fields_of_letters
@@ -26,7 +26,8 @@ def late_events(
     The check is that of `policy` at the clock `now` (milliseconds since 1970), except lateness. `hidden` is for
     dead letters with pseudonyms.
     """
-    needed = ", ".join(filter(None, [*KEYS, *(report.where for report in policy.reports)]))
+    keys = {*stored_keys(schemas), *(key for report in policy.reports for key in report.keys)}
+    needed = ", ".join(filter(None, [*sorted(keys), *(report.where for report in policy.reports)]))
     names = (c.REASON, c.TOPIC, c.PARTITION, c.OFFSET, c.WATERMARK, c.BATCH, c.KAFKA_TIMESTAMP, c.VALUE)
     stored = {name: F.col(name) for name in names}
     events, conditions = reader(schemas, needed), condition_names(policy)
@@ -44,4 +45,5 @@ def late_events(
         )
         for report in policy.reports
     )
-    return rows.select(*stored, *KEYS, time.alias(c.TIME), check, *belongs).drop(c.VALUE)
+    read = [F.col(key) if key in keys else F.lit(None).cast("string").alias(key) for key in KEYS]
+    return rows.select(*stored, *read, time.alias(c.TIME), check, *belongs).drop(c.VALUE)

@@ -10,7 +10,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
 from pipeline import columns as c
-from pipeline.fold.mapping import MappedProjection
+from pipeline.fold.grouping_sets import KEYS
+from pipeline.fold.mapping import MappedProjection, has_page
 from pipeline.fold.projection import OwnProjection
 from pipeline.fold.wire_format import ID_BYTES, id_bytes, starts
 from schemas.fields import EventSchemas
@@ -46,6 +47,11 @@ def projection_of(schemas: EventSchemas, sql: str = "") -> OwnProjection | Mappe
     It needs no Spark. Raises SetUpError if a schema lacks a needed field, or Spark cannot read a field.
     """
     return (OwnProjection if schemas.fields.are_default else MappedProjection)(schemas, sql)
+
+
+def stored_keys(schemas: EventSchemas) -> list[str]:
+    """Returns the keys of an event that are read for later corrections: all that every version has."""
+    return [key for key in KEYS if key != c.PAGE_URL or has_page(schemas)]
 
 
 def reader(schemas: EventSchemas, sql: str = "") -> Reader:

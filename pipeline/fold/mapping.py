@@ -121,6 +121,14 @@ class MappedProjection:
         return F.call_function("div", count, F.lit(_PER_UNIT[unit])) if unit in _PER_UNIT else count
 
 
+def has_page(schemas: EventSchemas) -> bool:
+    """Whether every version has the page, as text. A schema may have none if no report has it as a key."""
+    names = schemas.fields.page.split(".")
+    fields = [*_along(names, Alignment(schemas.texts, _needs([schemas.fields.page])).fields)]
+    kinds = [without_null(kind) for kind in fields[-1].types if kind is not None] if len(fields) == len(names) else []
+    return len(kinds) == len(schemas.texts) and all(name_of(kind) == "string" for kind in kinds)
+
+
 def _paths(fields: EventFields, words: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yields the role and the dotted path of each mapped field that is needed."""
     yield "user", fields.user

@@ -1,6 +1,6 @@
 """The first half of a fold, as columns: each record with its verdict and what the aggregation reads of it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,13 +9,13 @@ from pyspark.sql import functions as F
 
 from pipeline import columns as c
 from pipeline.event_time import lateness, rules
-from pipeline.event_time.checks import Check
+from pipeline.event_time.checks import Check, is_counted, moves_watermark
 from pipeline.event_time.policy import Policy
 from pipeline.fold.conditions import condition_names, fields_and_conditions
-from pipeline.fold.decode import Reader, reader
+from pipeline.fold.decode import Reader, reader, stored_keys
 from pipeline.fold.duplicates import id_columns, record_position, require_event_id
 from pipeline.fold.erased_records import ErasedRecords
-from pipeline.fold.grouping_sets import KEYS, Groupings, groupings
+from pipeline.fold.grouping_sets import Groupings, groupings
 from pipeline.fold.judge import check_of, readable, time_of
 from pipeline.fold.packed import GROUP, packed
 from pipeline.fold.projection import UNKNOWN_TYPE
@@ -66,7 +66,7 @@ class RecordColumns:
         ids = id_columns() if policy.deduplicate else []
         if ids:
             require_event_id(schemas)
-        events = reader(schemas, named_sql(policy, has_pseudonyms=to_pseudonym is not None))
+        events = reader(schemas, named_sql(policy, stored_keys(schemas) if to_pseudonym else ()))
         if to_pseudonym:
             require_one_name(events.same_as_user)
         self._stored_bytes = stored_bytes(events.names, to_pseudonym, frame(schemas)) if to_pseudonym else {}
@@ -114,7 +114,7 @@ class RecordColumns:
         """Returns the packed number, the keys, and the stored fields of a rejected record."""
         check, grid = F.col(c.CHECK), self._grid
         pane = F.expr(f"({c.TIME} + {grid.shift_ms}) div {grid.pane_ms}")
-        pane = F.when(check <= int(Check.PARTLY_LATE), pane).otherwise(0)
+        pane = F.when(is_counted(check), pane).otherwise(0)
         stored = F.struct(*(value.alias(name) for name, value in self._stored_fields().items()))
         user = self._to_pseudonym(F.col(c.USER_ID)).alias(c.USER_ID)
         columns = {c.RECORD_POSITION: record_position(), c.USER_ID: user}
@@ -139,20 +139,19 @@ class RecordColumns:
 
     def _measured_columns(self, policy: Policy) -> list[Column]:
         """Returns the columns that the sums of `policy` read."""
-        moves_watermark = F.col(c.CHECK) <= int(Check.TOO_LATE)
+        moves = moves_watermark(F.col(c.CHECK))
         if policy.strategy.marker:
-            moves_watermark &= F.col(self._conditions[policy.strategy.marker])
+            moves &= F.col(self._conditions[policy.strategy.marker])
         return [
             (F.col(c.EVENT_TYPE) == "click").cast("long").alias(CLICK),
-            F.when(moves_watermark, _moving_time(policy)).alias(MOVING_TIME),
+            F.when(moves, _moving_time(policy)).alias(MOVING_TIME),
             F.col(c.KAFKA_TIMESTAMP).alias(ARRIVAL),
             F.col(c.TIME),
         ]
 
 
-def named_sql(policy: Policy, *, has_pseudonyms: bool = False) -> str:
-    """Returns SQL that names each field that a fold of `policy` needs in addition to what every event needs."""
-    keys = KEYS if has_pseudonyms else ()
+def named_sql(policy: Policy, keys: Collection[str] = ()) -> str:
+    """Returns SQL that names the `keys` and what a fold of `policy` needs in addition to what every event needs."""
     ids = [c.EVENT_ID] if policy.deduplicate else []
     grid = groupings(policy.consumers)
     return ", ".join(filter(None, [policy.strategy.marker, *grid.flags, *grid.keys, *keys, *ids]))

@@ -9,6 +9,9 @@ import pytest
 
 from pipeline.event_time.checks import Check
 from pipeline.fold.dead_letter_reader import late_events
+from pipeline.fold.fold_plan import FoldPlan
+from pipeline.fold.pseudonym_columns import pseudonymizer
+from pipeline.pseudonyms import Pseudonyms
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import Settings, SparkSettings
 from schemas.fields import EventFields, EventSchemas
@@ -198,6 +201,23 @@ def test_ids_of_eight_bytes_are_read_if_they_are_expected(*, has_long_ids: bool)
         Check.PASSED if has_long_ids else Check.SCHEMA_ID,
         *[Check.SCHEMA_ID] * 2,
     ]
+
+
+@pytest.mark.parametrize(
+    "versions", [[record()], [record(field("page_url", "string")), record(field("page_url", "int"))]]
+)
+def test_a_dead_letter_is_read_again_without_a_page_that_all_versions_have(versions: list[dict[str, Any]]) -> None:
+    values = [written(7, versions[0], {"page_url": "/"})]
+    columns = {
+        "reason": ["too_late"], "topic": ["t"], "partition": [0], "offset": [0], "watermark": [NOW], "batch": [1],
+        "kafka_timestamp": [NOW], "value": values,
+    }  # fmt: skip
+    spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
+    policy = Settings.model_validate({"reports": {"few": {"keys": ["user_id"]}}}).policy()
+    schemas = EventSchemas({schema_id: json.dumps(schema) for schema_id, schema in enumerate(versions, 7)}, MAPPED)
+    (row,) = late_events(spark.createDataFrame(pa.table(columns)), schemas, policy, NOW).collect()
+    assert (row["check"], row["user_id"], row["page_url"], row["belongs_to_few"]) == (0, "ann", None, True)
+    FoldPlan(schemas, policy, 1, pseudonymizer(spark, Pseudonyms(b"k" * 32)))  # raises nothing
 
 
 def test_a_dead_letter_is_read_again_whatever_its_fields_are_named() -> None:
