@@ -6,13 +6,19 @@ from typing import Any
 
 from py4j.java_gateway import JavaObject
 from pyspark import SparkConf, SparkContext
-from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
 from pyspark.sql import SparkSession
 
 
 def start_java(conf: SparkConf | None = None) -> None:
-    """Starts the Java process with the properties in `conf`, or connects to that of spark-submit; once per process."""
-    SparkContext._ensure_initialized(conf=conf)  # noqa: SLF001
+    """Starts the Java process with the properties in `conf`, or connects to that of spark-submit; once per process.
+
+    It is in a process group of its own: a signal to the group of this process, such as Ctrl-C of a terminal, would end
+    Java in the midst of the batch that this process still commits. It ends when this process does, at the end of input.
+    """
+    if not is_java_started():
+        gateway = launch_gateway(conf, {"process_group": 0})  # type: ignore[no-untyped-call]
+        SparkContext._ensure_initialized(gateway=gateway, conf=conf)  # noqa: SLF001
 
 
 def is_java_started() -> bool:

@@ -1,6 +1,8 @@
 """Two services on one warehouse: the second replaces the first, and nothing is counted twice."""
 
+import os
 import random
+import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -107,16 +109,18 @@ def test_the_first_of_two_services_stops_and_says_why_and_nothing_is_counted_twi
 
 
 @pytest.mark.timeout(900)
-def test_sigterm_ends_the_batch_in_hand_and_leaves_nothing_void_or_unpublished(site: Site) -> None:
-    with site.service("only") as service:
-        site.await_commits(service, 5)
-        assert service.lives_for(random.uniform(0, 0.5)), service.said
-        service.send(signal.SIGTERM)
-        assert service.wait() == 0, service.said
-        assert "Traceback" not in service.said
+def test_a_signal_to_the_group_ends_the_batch_in_hand_without_a_stack_of_java(site: Site) -> None:
+    signals = (signal.SIGTERM, signal.SIGINT)
+    for epoch, number in enumerate(signals):
+        with site.service(f"service-{epoch}") as service:
+            site.await_commits(service, 5)
+            assert service.lives_for(random.uniform(0, 0.5)), service.said
+            os.killpg(service.popen.pid, number)  # as a terminal does
+            assert service.wait() == 0, service.said
+            assert not re.search(r"Traceback|Exception|\tat ", service.said), service.said
+        assert (uncommitted_rows(site.warehouse, "panes"), uncommitted_rows(site.warehouse, "dead_letters")) == (0, 0)
     assert_conserved(site.warehouse)
-    assert epochs(site.warehouse) == {1}
-    assert (uncommitted_rows(site.warehouse, "panes"), uncommitted_rows(site.warehouse, "dead_letters")) == (0, 0)
+    assert epochs(site.warehouse) == {1, 2}
 
 
 @pytest.mark.timeout(900)

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from benchmarks.measure import children
 from demo.die_with_parent import dying_with_parent
 from tests.support.brief_java import BRIEF_DRIVER
 
@@ -54,9 +55,10 @@ class Process:
         self.popen.send_signal(number)
 
     def send_to_group(self, number: signal.Signals) -> None:
-        """Sends a signal to the command and its children."""
-        with suppress(ProcessLookupError):
-            os.killpg(self.popen.pid, number)
+        """Sends a signal to the command and its children, of which Java has a group of its own."""
+        for pid in (self.popen.pid, *children(self.popen.pid)):
+            with suppress(ProcessLookupError):
+                os.killpg(os.getpgid(pid), number)
 
     def wait(self, seconds: float = STOP_S) -> int:
         """Returns the exit code; fails if the command does not end in time."""
