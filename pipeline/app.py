@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.errors import SetUpError, Unreachable
 from pipeline.event_time.policy import Policy
+from pipeline.fold.decode import decoded
 from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.record_columns import BatchContext, named_sql
 from pipeline.instants import now_ms
@@ -139,10 +140,11 @@ def check_plan(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> No
     sql = {f"reports.{report.name}.where": report.where for report in policy.reports}
     names = [name for name, text in {**sql, "time.marker": policy.strategy.marker}.items() if text]
     no_records = spark.createDataFrame(
-        [], "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
+        [], "key binary, value binary, partition int, offset long, kafka_timestamp long"
     )
     try:
-        FoldPlan(schemas, policy, 1).fold(no_records, BatchContext(None, 0))
+        plan = FoldPlan(schemas, policy, 1)
+        plan.fold(decoded(no_records, plan.events), BatchContext(None, 0))
     except (AnalysisException, ParseException) as error:
         reason = str(error).splitlines()[0]
         subject = f"{' or '.join(names)} is no condition on an event" if names else "the schemas cannot be read"

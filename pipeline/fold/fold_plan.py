@@ -67,14 +67,19 @@ class FoldPlan:
         self._rejected = [F.col(POSITION), F.lit(0).alias(c.GROUPING), *parts, *field_columns(REJECTED)]
         self._ages, self._age_sums = statistic_columns(grid.keys)
 
+    @property
+    def events(self) -> str:
+        """What the records of a fold must have decoded (see `Reader.events`)."""
+        return self._records.events
+
     def fold(self, records: DataFrame, context: BatchContext) -> DataFrame:
-        """Returns the unpacked rows of both halves of a fold of Kafka rows without duplicates."""
+        """Returns the unpacked rows of both halves of a fold of decoded records without duplicates."""
         return self.unpacked(self.packed(self.keyed(records, context)))
 
     def keyed(self, records: DataFrame, context: BatchContext, *, keeps_apart: bool = False) -> DataFrame:
-        """Returns the first half: a row per Kafka row, with its verdict and what the second half reads.
+        """Returns the first half: a row per decoded record, with its verdict and what the second half reads.
 
-        `keeps_apart` adds what `split_rejected` reads, and decodes noise faster and events more slowly.
+        `keeps_apart` adds what `split_rejected` reads.
         """
         return self._records.select(records, context, keeps_apart=keeps_apart)
 

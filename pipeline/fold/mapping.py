@@ -12,7 +12,7 @@ from pipeline.errors import SetUpError
 from pipeline.fold.alignment import AlignedField, Alignment, Field, Needs, without_null
 from pipeline.fold.common_type import name_of, nullable_field, record_of
 from pipeline.fold.field_names import words_of
-from pipeline.fold.projection import UNKNOWN_TYPE
+from pipeline.fold.projection import UNKNOWN_TYPE, Path, decoded_column
 from schemas.fields import VISIT, EventFields, EventSchemas, TimeUnit
 
 _WHOLE: Final = {"int", "long"}
@@ -41,9 +41,10 @@ class _Leaf:
     written: Sequence[Any]
     """The type in each writer's schema."""
 
-    def of(self, event: str) -> Column:
-        """Returns the field of the decoded struct in the column `event`."""
-        return F.col(".".join([event, *(f"`{name}`" for name in self.path)]))
+    @property
+    def column(self) -> Column:
+        """The decoded field."""
+        return decoded_column(self.path)
 
 
 class MappedProjection:
@@ -79,10 +80,16 @@ class MappedProjection:
         event_id = [c.EVENT_ID] if c.EVENT_ID in self._leaves else []
         return [c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME, *page, *event_id, *self._further]
 
-    def columns(self, event: str) -> Sequence[Column]:
-        """Returns event type, user, time and further fields of the decoded struct; all null if nothing was decoded."""
-        raw = {role: leaf.of(event) for role, leaf in self._leaves.items()}
-        is_read = F.col(f"{event}.{self._is_read}")
+    @property
+    def paths(self) -> list[Path]:
+        """Returns the fields of the reader schema that are read as columns."""
+        further = [(self._fields[name].name,) for name in self._further]
+        return [(self._is_read,), *(leaf.path for leaf in self._leaves.values()), *further]
+
+    def columns(self) -> Sequence[Column]:
+        """Returns event type, user, time and further fields of the decoded ones; all null if nothing was decoded."""
+        raw = {role: leaf.column for role, leaf in self._leaves.items()}
+        is_read = decoded_column((self._is_read,))
         own = {
             c.EVENT_TYPE: self._kind(raw.get("kind")),
             c.USER_ID: F.coalesce(raw["user"].cast("string"), F.lit("")),
@@ -94,7 +101,8 @@ class MappedProjection:
             columns.append(raw["page"].alias(c.PAGE_URL))
         if c.EVENT_ID in raw:
             columns.append(raw[c.EVENT_ID].alias(c.EVENT_ID))
-        return [*columns, *(F.col(f"{event}.`{self._fields[name].name}`").alias(name) for name in self._further)]
+        further = (decoded_column((self._fields[name].name,)).alias(name) for name in self._further)
+        return [*columns, *further]
 
     def same_as_user(self) -> set[str]:
         """Returns the other names that the user has in a version."""

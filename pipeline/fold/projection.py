@@ -24,6 +24,15 @@ OURS: Final = (c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME)
 _TYPES: Final = {c.EVENT_TIME: {"type": "long", "logicalType": "timestamp-millis"}, c.USER_ID: "string"}
 
 
+Path = tuple[str, ...]
+"""The names of the records around a field of a reader schema, and its own."""
+
+
+def decoded_column(path: Path) -> Column:
+    """Returns the column of a decoded field."""
+    return F.col(f"`{'.'.join(('event', *path))}`")
+
+
 class OwnProjection:
     """Reads events whose fields have Tidemark's own names and types."""
 
@@ -51,9 +60,14 @@ class OwnProjection:
             ]
         )
 
-    def columns(self, event: str) -> Sequence[Column]:
-        """Returns `names` of the decoded struct in the column `event`."""
-        return [F.col(f"{event}.{self._fields[name].name}").alias(name) for name in self.names]
+    @property
+    def paths(self) -> list[Path]:
+        """Returns the fields of the reader schema that are read as columns."""
+        return [(self._fields[name].name,) for name in self.names]
+
+    def columns(self) -> Sequence[Column]:
+        """Returns `names` of the decoded fields."""
+        return [decoded_column(path).alias(name) for path, name in zip(self.paths, self.names, strict=True)]
 
     def same_as_user(self) -> set[str]:
         """Returns the other names that the user has in a version."""

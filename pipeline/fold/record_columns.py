@@ -66,7 +66,7 @@ class RecordColumns:
         ids = id_columns() if policy.deduplicate else []
         if ids:
             require_event_id(schemas)
-        events = reader(schemas, named_sql(policy, stored_keys(schemas) if to_pseudonym else ()))
+        events = self._reader = reader(schemas, named_sql(policy, stored_keys(schemas) if to_pseudonym else ()))
         if to_pseudonym:
             require_one_name(events.same_as_user)
         self._stored_bytes = stored_bytes(events.names, to_pseudonym, frame(schemas)) if to_pseudonym else {}
@@ -83,6 +83,11 @@ class RecordColumns:
         position = F.when(F.col(c.CHECK) != int(Check.PASSED), record_position()).alias(POSITION)
         self._keyed, self._keyed_with_position = Selection(keyed), Selection([*keyed, position])
 
+    @property
+    def events(self) -> str:
+        """What the records must have decoded, for `TopicRanges` or `decoded`."""
+        return self._reader.events
+
     def select(self, records: DataFrame, context: BatchContext, *, keeps_apart: bool) -> DataFrame:
         """Returns a row per Kafka record; `keeps_apart` adds the position by which rejected records are found."""
         cutoffs = lateness.cutoffs(self._reports, context.watermark)
@@ -90,8 +95,7 @@ class RecordColumns:
         of_batch = [
             batch_value(value, self._partitions).alias(name) for name, value in zip(_OF_BATCH, values, strict=True)
         ]
-        decoded = self._decoded_of_noise if keeps_apart else self._decoded
-        events = records.select(*decoded, *of_batch)
+        events = records.select("*", *of_batch)
         for selection in self._flat:
             events = selection.apply(events)
         if self._erased:
@@ -101,11 +105,8 @@ class RecordColumns:
 
     def _read(self, events: Reader, *, keeps_fields: bool) -> None:
         """Builds the columns of decoded events; `keeps_fields` keeps all of their fields."""
-        kafka = [c.KEY, c.VALUE, c.PARTITION, c.OFFSET]
-        stored = [*map(F.col, kafka), F.unix_millis("timestamp").alias(c.KAFKA_TIMESTAMP)]
-        self._decoded = [*stored, events.decoded]
-        self._decoded_of_noise = [*stored, events.decoded_of_noise]
-        others = {name: F.col(name) for name in (*kafka, c.KAFKA_TIMESTAMP, *_OF_BATCH)}
+        kafka = [c.KEY, c.VALUE, c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP]
+        others = {name: F.col(name) for name in (*kafka, *_OF_BATCH)}
         self._flat = fields_and_conditions(
             others, events.columns, events.names, self._conditions, keeps_fields=keeps_fields
         )

@@ -20,8 +20,6 @@ _FAST_CONSUMER: Final = {
     # Without a broker the query retries four times, each for this long (by default 1 min), and cannot be interrupted.
     "kafka.request.timeout.ms": "15000",
     "kafka.default.api.timeout.ms": "15000",
-    # A task without a broker fails after this long (by default 2 min): until then the batch cannot be stopped.
-    "kafkaConsumer.pollTimeoutMs": "30000",
 }
 
 
@@ -39,18 +37,25 @@ def librdkafka_client(kafka: KafkaSettings) -> dict[str, str | int | float | boo
 
 
 def source_options(kafka: KafkaSettings, batch: BatchSettings, positions: Mapping[int, int]) -> dict[str, str]:
-    """Returns the options of Spark's source: it reads committed records from `positions`, the next offset by partition.
+    """Returns the options of Spark's source, which plans offsets from `positions`, the next offset by partition.
 
     A partition that is added later is read from its start. Spark fails the query when offsets are deleted. Raises
     SetUpError if a file of the settings cannot be used.
     """
     return {
-        **_FAST_CONSUMER,
-        "kafka.isolation.level": "read_committed",
+        **consumer_options(kafka),
         "subscribe": kafka.topic,
         "startingOffsets": json.dumps(
             {kafka.topic: {str(partition): offset for partition, offset in positions.items()}}
         ),
         "maxOffsetsPerTrigger": str(batch.max_records),
+    }
+
+
+def consumer_options(kafka: KafkaSettings) -> dict[str, str]:
+    """Returns the options of consumers that read committed records. Raises SetUpError if a file cannot be used."""
+    return {
+        **_FAST_CONSUMER,
+        "kafka.isolation.level": "read_committed",
         **{f"kafka.{name}": value for name, value in java_client(kafka).items()},
     }

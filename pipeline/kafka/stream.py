@@ -1,4 +1,4 @@
-"""The Structured Streaming query: Spark plans the offsets and distributes the read, the service decides the rest.
+"""The Structured Streaming query: Spark plans the offsets, `TopicRanges` reads them, the service decides the rest.
 
 The checkpoint is disposable: each query starts from the positions of the ledger with a new checkpoint, in a temporary
 folder of the driver. Only the tables store state.
@@ -18,6 +18,7 @@ from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from pipeline.errors import TransientError
 from pipeline.kafka.clients import source_options
+from pipeline.kafka.ranges import TopicRanges
 from pipeline.settings.durations import milliseconds
 from pipeline.settings.model import BatchSettings, KafkaSettings
 
@@ -31,8 +32,8 @@ class Stream:
     spark: SparkSession
     kafka: KafkaSettings
     batch: BatchSettings
-    on_batch: Callable[[DataFrame, Mapping[int, int]], None]
-    """Takes a batch's records, and by partition the offset (exclusive) up to which they are read."""
+    on_batch: Callable[[TopicRanges], None]
+    """Takes the ranges of a batch."""
     _failure: Exception | None = None
 
     def drain(self, positions: Mapping[int, int]) -> None:
@@ -71,14 +72,18 @@ class Stream:
 
     def _writer(self, positions: Mapping[int, int], checkpoint: Path) -> DataStreamWriter:
         self._failure = None
+        starts = positions
         records = self.spark.readStream.format("kafka")
         records = records.options(**source_options(self.kafka, self.batch, positions))
 
-        def each(frame: DataFrame, batch_id: int) -> None:
+        def each(_: DataFrame, batch_id: int) -> None:
+            nonlocal starts
             if self._failure is not None:
                 return
             try:
-                self.on_batch(frame, planned_ends(checkpoint, batch_id, self.kafka.topic))
+                ends = planned_ends(checkpoint, batch_id, self.kafka.topic)
+                self.on_batch(TopicRanges(self.spark, self.kafka, starts, ends))
+                starts = ends
             except Exception as error:  # noqa: BLE001 - `wait` raises it: Spark would print pages of Java
                 self._failure = error
 

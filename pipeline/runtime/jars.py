@@ -58,7 +58,7 @@ def provide(jars: Sequence[Jar], into: Path, mirror: str, waits_s: Sequence[floa
     `waits_s` are the pauses between attempts in seconds. Raises SetUpError if a jar cannot be downloaded.
     """
     if missing(jars, into):
-        with _only_one(into), ThreadPoolExecutor(AT_ONCE) as pool:
+        with only_one(into), ThreadPoolExecutor(AT_ONCE) as pool:
             # Another process may have downloaded them meanwhile.
             if absent := missing(jars, into):
                 _log.info("Fetching %d jars from %s into %s", len(absent), mirror, into)
@@ -110,7 +110,7 @@ def missing(jars: Sequence[Jar], into: Path) -> list[Jar]:
 
 
 @contextlib.contextmanager
-def _only_one(directory: Path) -> Iterator[None]:
+def only_one(directory: Path) -> Iterator[None]:
     """Locks the directory against other processes; the lock is released when the process ends, however it ends."""
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.logs import LogFormat
 from pipeline.runtime import classes, limits
+from pipeline.runtime.connector import connector_jar
 from pipeline.runtime.jars import jars_of
 from pipeline.runtime.java import use_java
 from pipeline.runtime.pyspark_internals import authenticate_callbacks, remove_properties, start_java
@@ -175,5 +176,5 @@ def _deployment(settings: SparkSettings, log_format: LogFormat) -> dict[str, str
         "spark.sql.warehouse.dir": (scratch / "spark-warehouse").as_uri(),
         "spark.sql.shuffle.partitions": str(limits.cores()),
         "spark.driver.extraJavaOptions": f'{JVM_OPTIONS} "-Djava.io.tmpdir={scratch}" {log4j} {archive}',
-        "spark.jars": ",".join(str(jar) for jar in jars_of("spark")),
+        "spark.jars": ",".join(str(jar) for jar in (*jars_of("spark"), connector_jar())),
     }

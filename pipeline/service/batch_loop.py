@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from threading import Lock
 
 import structlog
-from pyspark.sql import DataFrame
 from structlog.contextvars import bound_contextvars
 
 from pipeline.errors import SetUpError
@@ -21,6 +20,7 @@ from pipeline.event_time.malformed import limit_exceeded_message
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.watermark import Frontier
 from pipeline.event_time.window_states import due
+from pipeline.kafka.ranges import TopicRanges
 from pipeline.service.fold_step import FoldStep
 from pipeline.service.maintenance import Maintenance
 from pipeline.service.publisher import Publisher
@@ -58,18 +58,19 @@ class Service:
         """Returns the next offset per partition. All partitions of the topic are listed, or Spark refuses the query."""
         return self._topic.with_new_partitions(self._progress.positions)
 
-    def take(self, records: DataFrame, ends: Mapping[int, int]) -> None:
-        """Processes a batch of Kafka rows up to the offsets `ends`; returns when it is committed.
+    def take(self, records: TopicRanges) -> None:
+        """Processes a batch; returns when it is committed.
 
         Raises Replaced if a newer service has taken over, and the error of an earlier batch or publication that failed.
         """
+        ends = records.ends
         if ends == self._progress.positions:  # a query starts with a batch even if there is nothing to read
             self.tick()
             return
         with self._turn() as is_open:
             if is_open:  # the next start reads other batches again
                 before = self._with_new_partitions(ends)
-                with self._fold_step.fold(records, before, ends) as folded:
+                with self._fold_step.fold(records, before) as folded:
                     log_ends = self._topic.high_watermarks(before.positions)
                     batch, after = before.after(folded.result.statistics, ends, log_ends, folded.now)
                     _refuse_flood(batch, after)

@@ -1,10 +1,8 @@
 """Step 1 of a batch: the only pass over its records, with guesses and event ids from earlier batches."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-
-from pyspark.sql import DataFrame
 
 from pipeline.event_time.checks import Check
 from pipeline.event_time.event_ids import Ids, RememberedIds
@@ -15,6 +13,7 @@ from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.fold_result import FoldResult, InSpark, OnDriver
 from pipeline.fold.pseudonym_columns import pseudonymizer
 from pipeline.fold.record_columns import BatchContext
+from pipeline.kafka.ranges import TopicRanges
 from pipeline.runtime.java_process import heap_bytes
 from pipeline.service.deduplication import Deduplication
 from pipeline.service.erasure_notice import ErasureNotice
@@ -44,14 +43,14 @@ class FoldStep:
         self._plan: FoldPlan | None = None
 
     @contextmanager
-    def fold(self, records: DataFrame, before: Progress, ends: Mapping[int, int]) -> Iterator[FoldedBatch]:
-        """Folds the Kafka rows of a batch up to the offsets `ends`; again if the registry supplies a missing schema.
+    def fold(self, records: TopicRanges, before: Progress) -> Iterator[FoldedBatch]:
+        """Folds the records of a batch; again if the registry supplies a missing schema.
 
         The result can be read until the context is left.
         """
         has_learned = True
         while has_learned:
-            with self._pass(records, before, ends) as folded:
+            with self._pass(records, before) as folded:
                 has_learned = any(row.check == Check.SCHEMA_ID for row in folded.result.statistics) and (
                     self._resources.schemas.learn(folded.result.unknown_schema_ids, folded.now)
                 )
@@ -65,11 +64,12 @@ class FoldStep:
         self._guesses.committed(tallies)
 
     @contextmanager
-    def _pass(self, records: DataFrame, before: Progress, ends: Mapping[int, int]) -> Iterator[FoldedBatch]:
+    def _pass(self, ranges: TopicRanges, before: Progress) -> Iterator[FoldedBatch]:
         plan, context = self._plan_for(before), BatchContext(before.frontier.watermark, self._resources.now())
         with ExitStack() as until_written:
             with self._resources.timed("fold"), ExitStack() as until_folded:
-                count = sum(end - before.positions.get(partition, end) for partition, end in ends.items())
+                count = sum(end - before.positions.get(partition, end) for partition, end in ranges.ends.items())
+                records = ranges.read(plan.events)
                 keeps_apart = self._guesses.are_many_rejected(count, lambda: plan.sample(records, context))
                 keyed = plan.keyed(records, context, keeps_apart=keeps_apart)
                 if keeps_apart:

@@ -8,6 +8,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from pipeline.errors import SetUpError
+from pipeline.fold.decode import decoded
 from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.record_columns import BatchContext
 from pipeline.runtime.classes import ARCHIVE, QUIET
@@ -23,10 +24,9 @@ _SET_UP: Final = 2
 _RECORD: Final = (
     "cast(null AS binary) AS key",
     "cast('x' AS binary) AS value",
-    "'topic' AS topic",
     "0 AS partition",
     "value AS offset",
-    "timestamp",
+    "0L AS kafka_timestamp",
 )
 
 
@@ -57,7 +57,8 @@ def _load(archive: Path) -> int:
     fold = FoldPlan(EventSchemas(load_schemas()), Settings().policy(), 1)
 
     def each(batch: DataFrame, _: int) -> None:
-        packed = fold.packed(fold.keyed(batch.selectExpr(*_RECORD), BatchContext(None, 0))).persist()
+        records = decoded(batch.selectExpr(*_RECORD), fold.events)
+        packed = fold.packed(fold.keyed(records, BatchContext(None, 0))).persist()
         fold.spark_statistics(fold.unpacked(packed), 0).toArrow()
         packed.toArrow()
 

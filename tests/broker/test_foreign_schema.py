@@ -14,7 +14,7 @@ import pytest
 from pipeline.app import open_service
 from pipeline.cli import main
 from pipeline.errors import SetUpError
-from pipeline.fold.decode import reader
+from pipeline.fold.decode import decoded, reader
 from pipeline.fold.duplicates import require_event_id
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import Settings, SparkSettings
@@ -191,12 +191,8 @@ def test_a_time_of_any_unit_becomes_milliseconds_and_an_invalid_time_becomes_zer
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
     plain = {**schema, "fields": [schema["fields"][0], {"name": "when", "type": _plain(avro)}]}
     bodies = [written({"who": "ann", "when": value}, plain) for value in values]
-    read = (
-        spark.createDataFrame(pa.table({"value": pa.array(bodies, pa.binary())}))
-        .select(events.decoded)
-        .select(*events.columns)
-        .collect()
-    )
+    values = spark.createDataFrame(pa.table({"value": pa.array(bodies, pa.binary())}))
+    read = decoded(values, events.events).select(*events.columns).collect()
     assert [row["event_time"] for row in read] == list(values.values())
     assert {(row["user_id"], row["event_type"]) for row in read} == {("ann", "visit")}
 

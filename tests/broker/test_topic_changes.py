@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from confluent_kafka import TopicPartition
-from pyspark.sql import DataFrame
 
 from demo.topics import admin
 from pipeline.app import open_service
 from pipeline.errors import SetUpError, TransientError
+from pipeline.kafka.ranges import TopicRanges
 from pipeline.service.runner import RunningService
 from pipeline.settings.model import Settings
 from tests.broker.test_reading_on import widen
@@ -77,11 +77,11 @@ def before_second_batch(service: RunningService, act: Callable[[], None]) -> Non
     """Has something done after the second batch is planned and before it is read."""
     take, taken = service._stream.on_batch, list[Mapping[int, int]]()  # there is no other place between two batches
 
-    def taking(records: DataFrame, ends: Mapping[int, int]) -> None:
-        taken.append(ends)
+    def taking(records: TopicRanges) -> None:
+        taken.append(records.ends)
         if len(taken) == 2:
             act()
-        take(records, ends)
+        take(records)
 
     service._stream.on_batch = taking
 

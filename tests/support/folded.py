@@ -3,7 +3,6 @@
 import io
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import fastavro
@@ -11,6 +10,7 @@ import pyarrow as pa
 
 from pipeline import columns as c
 from pipeline.event_time.checks import Check
+from pipeline.fold.decode import decoded
 from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.packed import unpacked
 from pipeline.fold.record_columns import BatchContext
@@ -23,10 +23,9 @@ from tests.support.brief_java import BRIEF_DRIVER
 NOW: Final = 1_790_820_000_000
 USER_AND_TIME: Final = ({"name": "u", "type": "string"}, {"name": "t", "type": "long"})
 MAPPED: Final = EventFields(user="u", time="t", kind="")
-_STAMP: Final = datetime.fromtimestamp(NOW / 1000, UTC)
 _RECORDS: Final = pa.schema(
-    {"key": pa.binary(), "value": pa.binary(), "topic": pa.string(), "partition": pa.int32(), "offset": pa.int64(),
-     "timestamp": pa.timestamp("us", "UTC")}
+    {"key": pa.binary(), "value": pa.binary(), "partition": pa.int32(), "offset": pa.int64(),
+     "kafka_timestamp": pa.int64()}
 )  # fmt: skip
 
 
@@ -57,8 +56,8 @@ def verdicts(
     plan = FoldPlan(EventSchemas(texts, fields, has_long_ids), policy, len(values))
     count = len(values)
     rows = pa.table(
-        [[b"k"] * count, values, ["t"] * count, [*range(count)], [0] * count, [_STAMP] * count], schema=_RECORDS
+        [[b"k"] * count, values, [*range(count)], [0] * count, [NOW] * count], schema=_RECORDS
     )
-    keyed = plan.keyed(spark.createDataFrame(rows), BatchContext(None, NOW))
+    keyed = plan.keyed(decoded(spark.createDataFrame(rows), plan.events), BatchContext(None, NOW))
     found = keyed.select(*unpacked(plan.groupings, count)).toArrow().to_pylist()
     return [(Check(row[c.CHECK]), row[c.FLAGS] == 1) for row in found]

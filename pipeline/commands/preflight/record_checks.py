@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -16,7 +16,7 @@ from pipeline.event_time.tallies import Statistic, Tallies
 from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.fold_result import InSpark
 from pipeline.fold.record_columns import BatchContext
-from pipeline.kafka.clients import source_options
+from pipeline.kafka.ranges import TopicRanges
 from pipeline.kafka.topic import Topic
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import Settings
@@ -39,11 +39,11 @@ def check_records(settings: Settings, topic: Topic, now: Callable[[], int]) -> I
     Raises SetUpError if no reader can be made for the schemas.
     """
     spark = spark_session(settings.spark)
-    records = _newest(spark, settings, topic)
-    if records is None:
+    newest = _newest(spark, settings, topic)
+    if newest is None:
         yield passed("records", "the topic has no records yet")
         return
-    tallies = _judge(settings, records, len(topic.log_ends()), now())
+    tallies, records = _judge(settings, newest, now())
     read, reasons = tallies.total(), _in_words(tallies.reasons())
     malformed, counted = tallies.total([Verdict.MALFORMED]), tallies.total([Verdict.COUNTED])
     if not read:
@@ -83,31 +83,27 @@ def _is_json(value: bytes) -> bool:
     return True
 
 
-def _newest(spark: SparkSession, settings: Settings, topic: Topic) -> DataFrame | None:
+def _newest(spark: SparkSession, settings: Settings, topic: Topic) -> TopicRanges | None:
     """Returns the newest records of each partition; None if the topic is empty."""
     earliest, ends = topic.earliest(), topic.log_ends()
     most = -(-_SAMPLE // max(len(ends), 1))
     starts = {partition: max(end - most, earliest[partition]) for partition, end in ends.items()}
-    if starts == ends:
-        return None
-    options: Mapping[str, Any] = source_options(settings.kafka, settings.batch, starts) | {
-        "endingOffsets": json.dumps({settings.kafka.topic: {str(number): end for number, end in ends.items()}})
-    }
-    return spark.read.format("kafka").options(**options).load()
+    return None if starts == ends else TopicRanges(spark, settings.kafka, starts, ends)
 
 
-def _judge(settings: Settings, records: DataFrame, partitions: int, now: int) -> Tallies:
-    """Returns the verdicts; asks the registry for schemas that the records name, and stores nothing."""
+def _judge(settings: Settings, newest: TopicRanges, now: int) -> tuple[Tallies, DataFrame]:
+    """Returns the verdicts and the records; asks the registry for schemas that they name, and stores nothing."""
     schemas = schema_store(settings)
     schemas.load(subject_of(settings))
     while True:
-        check_plan(records.sparkSession, schemas.known, settings.policy())
-        plan = FoldPlan(schemas.known, settings.policy(), partitions)
+        check_plan(newest.spark, schemas.known, settings.policy())
+        plan = FoldPlan(schemas.known, settings.policy(), len(newest.ends))
+        records = newest.read(plan.events)
         result = InSpark(plan, plan.packed(plan.keyed(records, BatchContext(None, now))), now, None)
         statistics: list[Statistic] = [*result.statistics]
         is_unknown = any(row.check == Check.SCHEMA_ID for row in statistics)
         if not (is_unknown and schemas.learn(result.unknown_schema_ids, now)):
-            return Tallies.of_rows(statistics)
+            return Tallies.of_rows(statistics), records
 
 
 def _in_words(reasons: Mapping[str, int]) -> str:

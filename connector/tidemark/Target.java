@@ -1,0 +1,78 @@
+package tidemark;
+
+import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
+import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
+import org.apache.spark.sql.types.BinaryType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ColumnVector;
+
+/** A column that steps write: texts and bytes of records stay where they are, except inside of arrays, maps and structs. */
+final class Target {
+    private final Slices slices;
+    private final WritableColumnVector values;
+    private int used;
+
+    private Target(Slices slices, WritableColumnVector values) {
+        this.slices = slices;
+        this.values = values;
+    }
+
+    /** Returns a column of its own for a number of rows. */
+    static Target column(DataType type, int rows) {
+        boolean isText = type instanceof StringType || type instanceof BinaryType;
+        return isText ? new Target(new Slices(type, rows), null) : new Target(null, new OnHeapColumnVector(rows, type));
+    }
+
+    ColumnVector vector() {
+        return slices == null ? values : slices;
+    }
+
+    WritableColumnVector values() {
+        return values;
+    }
+
+    /** Returns the column of a field of this struct, or of the items of this array. */
+    Target child(int ordinal) {
+        return new Target(null, values.getChild(ordinal));
+    }
+
+    /** Makes room for an item of an array at this row. */
+    void reserve(int rows) {
+        values.reserve(rows);
+    }
+
+    /** Takes a number of rows for the items of an array; returns the first of them. */
+    int take(int count) {
+        int first = used;
+        used += count;
+        return first;
+    }
+
+    void putText(int row, byte[] array, int start, int length) {
+        if (slices == null) {
+            values.putByteArray(row, array, start, length);
+        } else {
+            slices.put(row, array, start, length);
+        }
+    }
+
+    void putNull(int row) {
+        if (slices == null) {
+            values.putNull(row);
+        } else {
+            slices.putNull(row);
+        }
+    }
+
+    /** Empties the column. */
+    void reset() {
+        used = 0;
+        if (slices == null) {
+            values.reset();
+        } else {
+            slices.reset();
+        }
+    }
+}

@@ -1,0 +1,95 @@
+package tidemark;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.spark.sql.connector.read.PartitionReader;
+import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.apache.spark.sql.vectorized.ColumnVector;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+
+/** Reads ranges into batches of columns. Keys and values stay where they were fetched. */
+final class TaskReader implements PartitionReader<ColumnarBatch> {
+    private static final int ROWS = 8192;
+    private static final long PATIENCE_MS = 30_000;
+
+    private final EventDecoder decoder;
+    private final Slices keys = new Slices(DataTypes.BinaryType, ROWS);
+    private final Slices values = new Slices(DataTypes.BinaryType, ROWS);
+    private final OnHeapColumnVector partitions = new OnHeapColumnVector(ROWS, DataTypes.IntegerType);
+    private final OnHeapColumnVector offsets = new OnHeapColumnVector(ROWS, DataTypes.LongType);
+    private final OnHeapColumnVector timestamps = new OnHeapColumnVector(ROWS, DataTypes.LongType);
+    private final ColumnarBatch batch;
+    private final Consumers.Key key;
+    private final RangesConsumer consumer;
+    private boolean isAtEnd;
+
+    TaskReader(Task task, CaseInsensitiveStringMap options) {
+        decoder = new EventDecoder(EventColumns.parse(options.get("events")), ROWS);
+        List<ColumnVector> columns = new ArrayList<>(List.of(keys, values, partitions, offsets, timestamps));
+        columns.addAll(Arrays.asList(decoder.vectors()));
+        batch = new ColumnarBatch(columns.toArray(ColumnVector[]::new));
+        key = Consumers.Key.of(task, options);
+        consumer = Consumers.take(key);
+        consumer.begin(task.ranges(), options.getLong("poll.timeout.ms", PATIENCE_MS));
+    }
+
+    @Override
+    public boolean next() {
+        keys.reset();
+        values.reset();
+        decoder.reset();
+        int row = 0;
+        while (row < ROWS && !isAtEnd) {
+            ConsumerRecord<ByteBuffer, ByteBuffer> record = consumer.next();
+            isAtEnd = record == null;
+            if (!isAtEnd) {
+                put(record, row++);
+            }
+        }
+        batch.setNumRows(row);
+        return row > 0;
+    }
+
+    private void put(ConsumerRecord<ByteBuffer, ByteBuffer> record, int row) {
+        put(record.key(), keys, row);
+        put(record.value(), values, row);
+        partitions.putInt(row, record.partition());
+        offsets.putLong(row, record.offset());
+        timestamps.putLong(row, record.timestamp());
+        ByteBuffer value = record.value();
+        if (value == null) {
+            decoder.putNull(row);
+        } else {
+            int from = value.arrayOffset() + value.position();
+            decoder.decode(value.array(), from, from + value.remaining(), row);
+        }
+    }
+
+    private static void put(ByteBuffer bytes, Slices column, int row) {
+        if (bytes == null) {
+            column.putNull(row);
+        } else {
+            column.put(row, bytes.array(), bytes.arrayOffset() + bytes.position(), bytes.remaining());
+        }
+    }
+
+    @Override
+    public ColumnarBatch get() {
+        return batch;
+    }
+
+    @Override
+    public void close() {
+        if (isAtEnd) {
+            Consumers.keep(key, consumer);
+        } else {
+            consumer.close();  // its task failed, or needs no more
+        }
+        batch.close();
+    }
+}

@@ -1,0 +1,39 @@
+"""Reads planned ranges of the topic by columns: Spark's source in `connector`, which decodes events in place."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipeline.kafka.clients import consumer_options
+from pipeline.settings.model import KafkaSettings
+
+SOURCE: Final = "tidemark.KafkaColumns"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRanges:
+    """Offsets of each partition, from those in `starts` up to those in `ends`."""
+
+    spark: SparkSession
+    kafka: KafkaSettings
+    starts: Mapping[int, int]
+    ends: Mapping[int, int]
+
+    def read(self, events: str) -> DataFrame:
+        """Returns the records with the fields that `events` names (see `pipeline.fold.decode.Reader`).
+
+        A partition without a start is read from offset 0. A task fails if offsets were deleted, or no record comes for
+        half a minute. Raises SetUpError if a file of the settings cannot be used.
+        """
+        starts = {partition: self.starts.get(partition, 0) for partition in self.ends}
+        ranges = [f"{partition}:{starts[partition]}:{end}" for partition, end in self.ends.items()]
+        options = {
+            **consumer_options(self.kafka),
+            "topic": self.kafka.topic,
+            "ranges": ",".join(ranges),
+            "tasks": str(self.spark.sparkContext.defaultParallelism),
+            "events": events,
+        }
+        return self.spark.read.format(SOURCE).options(**options).load()
