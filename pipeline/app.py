@@ -139,9 +139,7 @@ def check_plan(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> No
     """Plans a fold of no records. Raises SetUpError if schemas, mapping or SQL of the settings cannot be used."""
     sql = {f"reports.{report.name}.where": report.where for report in policy.reports}
     names = [name for name, text in {**sql, "time.marker": policy.strategy.marker}.items() if text]
-    no_records = spark.createDataFrame(
-        [], "key binary, value binary, partition int, offset long, kafka_timestamp long"
-    )
+    no_records = spark.createDataFrame([], "key binary, value binary, partition int, offset long, kafka_timestamp long")
     try:
         plan = FoldPlan(schemas, policy, 1)
         plan.fold(decoded(no_records, plan.events), BatchContext(None, 0))

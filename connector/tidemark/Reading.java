@@ -181,10 +181,8 @@ final class Reading {
     }
 
     private static void putDecimal(Target column, int row, byte[] bytes, int start, int length, LogicalTypes.Decimal type) {
-        if (length == 0) {
-            throw Malformed.INSTANCE;
-        }
-        BigDecimal value = new BigDecimal(new BigInteger(bytes, start, length), type.getScale());
+        BigInteger digits = length == 0 ? BigInteger.ZERO : new BigInteger(bytes, start, length);
+        BigDecimal value = new BigDecimal(digits, type.getScale());
         if (value.precision() > type.getPrecision()) {
             throw Malformed.INSTANCE;
         }

@@ -1,6 +1,7 @@
 """Compiles the Java sources in `connector`, once per user, into the folder of the jars.
 
-Eclipse's compiler is a jar that needs a Java to run in, but no JDK. The jar's name has a hash of all that it is made of.
+Eclipse's compiler is a jar that needs a Java to run in, but no JDK. The name of the result has a hash of all that it is
+made of.
 """
 
 import hashlib
@@ -14,8 +15,8 @@ from pathlib import Path
 import pyspark
 
 from pipeline.errors import SetUpError
-from pipeline.runtime.java import find_java
 from pipeline.runtime.jars import cache, jars_of, locked, only_one
+from pipeline.runtime.java import find_java
 
 _LONGEST_S = 300
 

@@ -19,14 +19,7 @@ from pipeline.runtime.pyspark_internals import authenticate_callbacks, remove_pr
 from pipeline.runtime.scratch import own_folder, own_folder_in
 from pipeline.settings.model import SparkSettings
 
-AVRO_LIMITS: Final = (
-    # A record that claims a huge string must not make an executor allocate it.
-    "-Dorg.apache.avro.limits.bytes.maxLength=1048576 "
-    "-Dorg.apache.avro.limits.string.maxLength=1048576 "
-    "-Dorg.apache.avro.limits.collectionItems.maxLength=65536"
-)
-# Avro's newer reader: a fifth less CPU for reading and decoding together.
-JVM_OPTIONS: Final = f"-XX:+UseParallelGC -Dorg.apache.avro.fastread=true {AVRO_LIMITS}"
+JVM_OPTIONS: Final = "-XX:+UseParallelGC"
 REDACTED: Final = "(?i)secret|password|token|access[.]?key|jaas[.]config|ssl[.]keystore|private key"
 """Spark's own expression, extended for Kafka's clients: Spark displays no option with such a name or value."""
 _ALWAYS: Final = {

@@ -191,8 +191,8 @@ def test_a_time_of_any_unit_becomes_milliseconds_and_an_invalid_time_becomes_zer
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
     plain = {**schema, "fields": [schema["fields"][0], {"name": "when", "type": _plain(avro)}]}
     bodies = [written({"who": "ann", "when": value}, plain) for value in values]
-    values = spark.createDataFrame(pa.table({"value": pa.array(bodies, pa.binary())}))
-    read = decoded(values, events.events).select(*events.columns).collect()
+    rows = spark.createDataFrame(pa.table({"value": pa.array(bodies, pa.binary())}))
+    read = decoded(rows, events.events).select(*events.columns).collect()
     assert [row["event_time"] for row in read] == list(values.values())
     assert {(row["user_id"], row["event_type"]) for row in read} == {("ann", "visit")}
 

@@ -23,10 +23,10 @@ class Outcome(NamedTuple):
 
 
 class Oracle:
-    """Judges records of the given schemas; `needed` are the texts by which the reports group."""
+    """Judges records of the given schemas."""
 
-    def __init__(self, schemas: Mapping[int, str], policy: Policy, needed: tuple[str, ...]) -> None:
-        self._readers = {number: Reader(schema, {"user_id", *needed}) for number, schema in schemas.items()}
+    def __init__(self, schemas: Mapping[int, str], policy: Policy) -> None:
+        self._readers = {number: Reader(schema) for number, schema in schemas.items()}
         self._policy = policy
 
     def __call__(self, value: bytes | None, kafka_timestamp: int, watermark: int | None) -> Outcome:

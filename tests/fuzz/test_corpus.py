@@ -49,7 +49,7 @@ def test_each_record_of_the_corpus_is_judged_by_its_bytes_however_the_driver_tak
     monkeypatch.setattr(guesses, "LARGE_BATCH", large_batch)
     topic = make_topic(partitions=1)
     settings = settings_of(broker, topic, tmp_path, time={"bound": "36500d"})
-    oracle = Oracle(load_schemas(), settings.policy(), ("page_url",))
+    oracle = Oracle(load_schemas(), settings.policy())
     values: list[bytes | None] = [*corpus().values(), None, b"", *cut(), *large(), *(b"?" for _ in KEYS)]
     keys = [KEYS[number % len(KEYS)] for number in range(len(values))]
     Bulk(broker.bootstrap_servers, topic, 1, NOW).send(values, keys)

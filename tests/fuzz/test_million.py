@@ -37,7 +37,7 @@ def test_a_million_broken_records_are_each_counted_or_a_dead_letter_by_their_byt
     topic, sent, heap = make_topic(partitions=PARTITIONS), {}, []
     # Nothing is ever too late, so that a verdict does not depend on how the stream was cut into batches.
     settings = settings_of(broker, topic, tmp_path, time={"bound": "36500d"}, dead_letters={"limit": 1})
-    oracle = Oracle(load_schemas(), settings.policy(), ("page_url",))
+    oracle = Oracle(load_schemas(), settings.policy())
     bulk, good = Bulk(broker.bootstrap_servers, topic, PARTITIONS, NOW), [*seeds(), *corpus().values()]
     with open_service(settings) as service, running(service):
         for part in range(PARTS):

@@ -20,6 +20,7 @@ from pipeline.settings.model import SparkSettings
 from schemas import load_schemas
 from schemas.fields import EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
+from tests.support.folded import as_read
 from tests.support.policies import policy_of
 from tests.support.topic_writer import Raw, event, value_of
 
@@ -78,7 +79,7 @@ def test_a_record_of_an_erased_user_is_rejected_as_erased_whatever_else_is_wrong
     session: SparkSession, hides: bool
 ) -> None:
     fold = fold_of(session, BOB, "somebody-else", hides=hides)
-    keyed = fold.keyed(read(session, RECORDS_OF_BOB + OTHERS), CONTEXT)
+    keyed = fold.keyed(as_read(read(session, RECORDS_OF_BOB + OTHERS), fold), CONTEXT)
     assert keyed.where("id_high IS NOT NULL").count() == 1, "no id of an erased user is remembered"
     folded = fold.unpacked(fold.packed(keyed)).toArrow()
     erased = [row for row in folded.to_pylist() if row["check"] == Check.ERASED]
@@ -97,14 +98,15 @@ def test_a_record_of_an_erased_user_is_rejected_as_erased_whatever_else_is_wrong
 
 def test_without_erased_users_no_plan_has_a_join_and_with_them_no_batch_compiles_code(session: SparkSession) -> None:
     records = read(session, RECORDS_OF_BOB + OTHERS)
-    assert "Join" not in plan_of(fold_of(session).fold(records, CONTEXT))
+    assert "Join" not in plan_of(fold_of(session).fold(as_read(records, fold_of(session)), CONTEXT))
     fold = fold_of(session, BOB)
-    assert "BroadcastHashJoin" in plan_of(fold.fold(records, CONTEXT))
-    fold.fold(records, CONTEXT).collect()
+    assert "BroadcastHashJoin" in plan_of(fold.fold(as_read(records, fold), CONTEXT))
+    fold.fold(as_read(records, fold), CONTEXT).collect()
     before = compilations(session)
-    fold.fold(records, BatchContext(7 * SIZE, 1)).collect()
+    fold.fold(as_read(records, fold), BatchContext(7 * SIZE, 1)).collect()
     assert compilations(session) == before
-    fold_of(session, BOB, ANN).fold(records, CONTEXT).collect()
+    fold = fold_of(session, BOB, ANN)
+    fold.fold(as_read(records, fold), CONTEXT).collect()
     assert compilations(session) == before, "nor does one more user"
 
 

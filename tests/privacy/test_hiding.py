@@ -23,6 +23,7 @@ from pipeline.tables.schemas import DEAD_LETTERS
 from schemas.fields import EventSchemas
 from tests.broker.test_foreign_schema import ID, MAPPING, NOW, SHOP, action, written
 from tests.support.brief_java import BRIEF_DRIVER
+from tests.support.folded import as_read
 from tests.support.policies import policy_of
 
 pytestmark = pytest.mark.jvm
@@ -80,7 +81,7 @@ def test_a_late_event_of_a_mapped_schema_is_stored_without_its_user_and_read_aga
     )
     records = session.createDataFrame(pa.Table.from_pylist([record], schema=kafka))
     fold = FoldPlan(schemas, policy, 1, pseudonymizer(session, pseudonyms))
-    folded = fold.fold(records, BatchContext(NOW + 2 * size, NOW)).toArrow()
+    folded = fold.fold(as_read(records, fold), BatchContext(NOW + 2 * size, NOW)).toArrow()
     letters = dead_letters(folded, "t", 1, NOW + 2 * size)
     (letter,) = letters.to_pylist()
     assert (letter["reason"], letter["user_id"], letter["key"]) == ("too_late", pseudonyms.of("4711"), None)

@@ -26,6 +26,7 @@ from pipeline.settings.model import Settings, SparkSettings
 from schemas import load_schemas
 from schemas.fields import EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
+from tests.support.folded import as_read
 from tests.support.topic_writer import value_of
 
 pytestmark = pytest.mark.jvm
@@ -64,7 +65,7 @@ def test_records_are_read_once_and_later_events_with_an_id_are_duplicates(spark:
     read = spark.sparkContext.accumulator(0)
     records = events(spark, "a", "b", "a", "", "", "c", "b", read=read.add)
     plan = FoldPlan(EventSchemas(load_schemas()), POLICY, 1)
-    keyed = plan.keyed(records, CONTEXT)
+    keyed = plan.keyed(as_read(records, plan), CONTEXT)
     with Deduplication(RememberedIds()).mark(keyed, plan, progress(POLICY)) as (marked, ids):
         rows = plan.unpacked(plan.packed(marked)).persist()
         statistics = list(starmap(Statistic, plan.spark_statistics(rows, 0).collect()))
@@ -79,10 +80,8 @@ def test_records_are_read_once_and_later_events_with_an_id_are_duplicates(spark:
 
 def test_without_deduplication_the_fold_has_no_further_column(spark: SparkSession) -> None:
     records = events(spark, "a", "a")
-    off, on = (
-        FoldPlan(EventSchemas(load_schemas()), policy, 1).keyed(records, CONTEXT)
-        for policy in (replace(POLICY, deduplicate=False), POLICY)
-    )
+    plans = [FoldPlan(EventSchemas(load_schemas()), each, 1) for each in (replace(POLICY, deduplicate=False), POLICY)]
+    off, on = (plan.keyed(as_read(records, plan), CONTEXT) for plan in plans)
     assert {*on.columns} - {*off.columns} == {c.RECORD_POSITION, c.ID_HIGH, c.ID_LOW}
 
 
@@ -93,7 +92,7 @@ def test_rejected_records_kept_apart_contain_no_duplicates_and_nothing_is_read_t
     noise = spark.createDataFrame([(b"ann", b"noise", "t", 0, offset, STAMP) for offset in (10, 11)], SCHEMA)
     records = events(spark, "a", "b", "a", "", read=read.add).union(noise)
     plan = FoldPlan(EventSchemas(load_schemas()), POLICY, 1)
-    keyed = plan.keyed(records, CONTEXT, keeps_apart=True).persist()
+    keyed = plan.keyed(as_read(records, plan), CONTEXT, keeps_apart=True).persist()
     with Deduplication(RememberedIds()).mark(keyed, plan, progress(POLICY)) as (marked, _):
         counted, rejected = plan.split_rejected(marked)
         rows = plan.unpacked(plan.packed(counted)).persist()

@@ -21,6 +21,7 @@ from producers.encode import header
 from schemas import load_schemas
 from schemas.fields import EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
+from tests.support.folded import as_read
 from tests.support.topic_writer import value_of
 
 pytestmark = pytest.mark.jvm
@@ -67,7 +68,7 @@ def records(spark: SparkSession, values: list[bytes | None]) -> DataFrame:
 def test_statistics_equal_those_that_spark_computes(spark: SparkSession) -> None:
     fold = plan()
     values = [(event(n), b"", None, b"noise", event(n))[n % 5] for n in range(140)]
-    packed = fold.packed(fold.keyed(records(spark, values), BatchContext(NOW - 100_000, NOW)))
+    packed = fold.packed(fold.keyed(as_read(records(spark, values), fold), BatchContext(NOW - 100_000, NOW)))
     expected = Counter(starmap(Statistic, fold.spark_statistics(fold.unpacked(packed), NOW).collect()))
     collected = driver_chunks.collect(packed)
     assert collected is not None
@@ -79,7 +80,9 @@ def test_statistics_equal_those_that_spark_computes(spark: SparkSession) -> None
 def test_statistics_of_several_slices_add_up_to_the_same(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     fold = plan()
     values = [(event(n), b"", None, b"noise", event(n))[n % 5] for n in range(140)]
-    collected = driver_chunks.collect(fold.packed(fold.keyed(records(spark, values), BatchContext(NOW - 100_000, NOW))))
+    collected = driver_chunks.collect(
+        fold.packed(fold.keyed(as_read(records(spark, values), fold), BatchContext(NOW - 100_000, NOW)))
+    )
     assert collected is not None
     at_once = fold.driver_statistics(collected, NOW)
     monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", collected.nbytes // 4)
@@ -104,7 +107,7 @@ def test_packed_rows_are_the_same_whether_spark_unpacks_them_or_the_driver(
 ) -> None:
     fold = plan(**reports)
     values = [(event(n), b"", None, b"noise", event(n), header(1) + b"x")[n % 6] for n in range(140)]
-    packed = fold.packed(fold.keyed(records(spark, values), BatchContext(NOW - 100_000, NOW)))
+    packed = fold.packed(fold.keyed(as_read(records(spark, values), fold), BatchContext(NOW - 100_000, NOW)))
     theirs, ours = fold.unpacked(packed).toArrow(), fold.unpacked_rows(packed.toArrow())
     assert {*ours.column_names} == {*theirs.column_names}
     ours = ours.select(theirs.column_names)
@@ -116,7 +119,7 @@ def test_packed_rows_are_the_same_whether_spark_unpacks_them_or_the_driver(
 def test_an_empty_fold_has_no_statistics(spark: SparkSession) -> None:
     fold = plan()
     collected = driver_chunks.collect(
-        fold.packed(fold.keyed(spark.createDataFrame([], SCHEMA), BatchContext(None, NOW)))
+        fold.packed(fold.keyed(as_read(spark.createDataFrame([], SCHEMA), fold), BatchContext(None, NOW)))
     )
     assert collected is not None
     assert fold.driver_statistics(collected, NOW) == []
@@ -126,14 +129,14 @@ def test_an_empty_fold_has_no_statistics(spark: SparkSession) -> None:
 @pytest.mark.usefixtures("megabyte")
 def test_a_fold_larger_than_the_driver_may_receive_is_not_collected(spark: SparkSession) -> None:
     fold = plan()
-    rows = fold.keyed(records(spark, [b"\xff" * 300_000 for _ in range(8)]), BatchContext(None, NOW))
+    rows = fold.keyed(as_read(records(spark, [b"\xff" * 300_000 for _ in range(8)]), fold), BatchContext(None, NOW))
     assert driver_chunks.collect(fold.packed(rows)) is None
 
 
 def test_collected_rows_are_written_in_slices(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     fold = plan()
     rows = records(spark, [event(n) for n in range(50)])
-    collected = driver_chunks.collect(fold.packed(fold.keyed(rows, BatchContext(None, NOW))))
+    collected = driver_chunks.collect(fold.packed(fold.keyed(as_read(rows, fold), BatchContext(None, NOW))))
     assert collected is not None
     monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", collected.nbytes // 3)
     rows_of_slices = [row for part in driver_chunks.slices(collected) for row in part.to_pylist()]

@@ -22,6 +22,7 @@ from producers.encode import header
 from schemas import load_schemas
 from schemas.fields import EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
+from tests.support.folded import as_read
 from tests.support.topic_writer import value_of
 
 SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
@@ -44,10 +45,10 @@ def records(spark: SparkSession) -> DataFrame:
 def results(spark: SparkSession) -> Iterator[FoldResult]:
     plan = FoldPlan(EventSchemas(load_schemas()), POLICY, 2)
     rows = records(spark)
-    packed = plan.packed(plan.keyed(rows, CONTEXT))
+    packed = plan.packed(plan.keyed(as_read(rows, plan), CONTEXT))
     yield OnDriver(plan, packed.toArrow(), NOW)
     yield InSpark(plan, packed, NOW, None)
-    counted, rejected = plan.split_rejected(plan.keyed(rows, CONTEXT, keeps_apart=True))
+    counted, rejected = plan.split_rejected(plan.keyed(as_read(rows, plan), CONTEXT, keeps_apart=True))
     yield InSpark(plan, plan.packed(counted), NOW, rejected)
 
 

@@ -23,6 +23,7 @@ from schemas import load_schemas
 from schemas.fields import EventSchemas
 from tests.fuzz.oracle import Oracle
 from tests.support.brief_java import BRIEF_DRIVER
+from tests.support.folded import as_read
 
 pytestmark = pytest.mark.jvm
 SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
@@ -65,8 +66,8 @@ def test_dead_letters_and_panes_equal_those_of_one_group_per_rejected_record(
     monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", 250)
     values = [(event(time=NOW - n * 60_000), b"", b"noise %d" % n, header(1) + bytes(n))[n % 4] for n in range(200)]
     fold, records, watermark = plan(), read(spark, values), CONTEXT.watermark
-    together = fold.fold(records, CONTEXT).toArrow()
-    keyed = fold.keyed(records, CONTEXT, keeps_apart=True).persist()
+    together = fold.fold(as_read(records, fold), CONTEXT).toArrow()
+    keyed = fold.keyed(as_read(records, fold), CONTEXT, keeps_apart=True).persist()
     counted, rejected = fold.split_rejected(keyed)
     rows, chunks = fold.unpacked(fold.packed(counted)).toArrow(), list(driver_chunks.rejected_chunks(rejected))
     keyed.unpersist()
@@ -77,7 +78,7 @@ def test_dead_letters_and_panes_equal_those_of_one_group_per_rejected_record(
     assert len(rows) < len(together) / 2
     ours, theirs = (panes(folded, POLICY.consumers, fold.groupings, 1, watermark) for folded in (rows, together))
     assert sum(ours[c.PAGE_VIEWS].to_pylist()) == sum(theirs[c.PAGE_VIEWS].to_pylist()) > 0
-    sample = fold.sample(records, CONTEXT)
+    sample = fold.sample(as_read(records, fold), CONTEXT)
     assert sample.rejected == len(letters) / len(values)
     assert 56 < sample.row_bytes < 56 + len("ann") + len("/")
 
@@ -85,15 +86,20 @@ def test_dead_letters_and_panes_equal_those_of_one_group_per_rejected_record(
 def test_an_empty_batch_has_no_chunks_and_no_share(spark: SparkSession) -> None:
     fold, records = plan(), spark.createDataFrame([], SCHEMA)
     assert (
-        list(driver_chunks.rejected_chunks(fold.split_rejected(fold.keyed(records, CONTEXT, keeps_apart=True))[1]))
+        list(
+            driver_chunks.rejected_chunks(
+                fold.split_rejected(fold.keyed(as_read(records, fold), CONTEXT, keeps_apart=True))[1]
+            )
+        )
         == []
     )
-    assert fold.sample(records, CONTEXT) == (0.0, 0.0)
+    assert fold.sample(as_read(records, fold), CONTEXT) == (0.0, 0.0)
 
 
 def test_without_keys_a_row_has_no_texts(spark: SparkSession) -> None:
     site = Settings.model_validate({"reports": {"site": {"keys": []}}}).policy()
-    assert plan(site).sample(read(spark, [event()]), CONTEXT) == (0.0, 56.0)
+    fold = plan(site)
+    assert fold.sample(as_read(read(spark, [event()]), fold), CONTEXT) == (0.0, 56.0)
 
 
 def test_jobs_read_a_part_of_every_partition_and_together_everything(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +115,7 @@ def test_jobs_read_a_part_of_every_partition_and_together_everything(monkeypatch
     assert len(jobs[0]) == 3
 
 
-def test_the_screen_for_noise_rejects_only_what_avro_rejects(spark: SparkSession) -> None:
+def test_the_edges_of_lengths_and_symbols_are_judged_by_the_letter_of_the_specification(spark: SparkSession) -> None:
     whole, length = event("x" * 10), b"\x14"
     assert whole[5:6] == length
     values = [event("x" * number) for number in (0, 1, 63, 64, 65, 100, 8_191, 8_192, 20_000)]
@@ -120,8 +126,10 @@ def test_the_screen_for_noise_rejects_only_what_avro_rejects(spark: SparkSession
     symbols = [bytes(start) for number in (1, 2) for start in product((*edges, 0x02, 0x03, 0x04), repeat=number)]
     values += [whole[:16] + symbol + rest for symbol in symbols for rest in (b"", whole[17:], bytes(9))]
     values += [header(1) + b"\x7e" + b"x" * 63 + symbol + whole[17:] for symbol in symbols]
-    fold, oracle = plan(), Oracle(load_schemas(), POLICY, ("page_url",))
-    _, rejected = fold.split_rejected(fold.keyed(read(spark, values), BatchContext(None, NOW), keeps_apart=True))
+    fold, oracle = plan(), Oracle(load_schemas(), POLICY)
+    _, rejected = fold.split_rejected(
+        fold.keyed(as_read(read(spark, values), fold), BatchContext(None, NOW), keeps_apart=True)
+    )
     checks = {row.offset * PARTITIONS + row.partition: Check(row.check) for row in rejected.collect()}
     expected = {number: oracle(value, NOW, None).check for number, value in enumerate(values)}
     assert {**dict.fromkeys(expected, Check.PASSED), **checks} == expected

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import fastavro
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from pipeline import columns as c
 from pipeline.event_time.checks import Check
@@ -27,6 +29,12 @@ _RECORDS: Final = pa.schema(
     {"key": pa.binary(), "value": pa.binary(), "partition": pa.int32(), "offset": pa.int64(),
      "kafka_timestamp": pa.int64()}
 )  # fmt: skip
+
+
+def as_read(rows: DataFrame, plan: FoldPlan) -> DataFrame:
+    """Returns rows as Spark's own source of Kafka has them as the records that a plan folds."""
+    records = rows.select("key", "value", "partition", "offset", F.unix_millis("timestamp").alias("kafka_timestamp"))
+    return decoded(records, plan.events)
 
 
 def record(*fields: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -55,9 +63,7 @@ def verdicts(
     texts = {schema_id: json.dumps(schema) for schema_id, schema in schemas.items()}
     plan = FoldPlan(EventSchemas(texts, fields, has_long_ids), policy, len(values))
     count = len(values)
-    rows = pa.table(
-        [[b"k"] * count, values, [*range(count)], [0] * count, [NOW] * count], schema=_RECORDS
-    )
+    rows = pa.table([[b"k"] * count, values, [*range(count)], [0] * count, [NOW] * count], schema=_RECORDS)
     keyed = plan.keyed(decoded(spark.createDataFrame(rows), plan.events), BatchContext(None, NOW))
     found = keyed.select(*unpacked(plan.groupings, count)).toArrow().to_pylist()
     return [(Check(row[c.CHECK]), row[c.FLAGS] == 1) for row in found]
