@@ -93,6 +93,7 @@ $(JAVA): $(SYNCED)
 $(CLASSES): $(JARS) $(JAVA)
 	-@$(RUN) pipeline.service.load_classes
 
-$(JARS): $(SYNCED) jars.lock
+$(JARS): $(SYNCED) $(JAVA) jars.lock $(wildcard connector/tidemark/*.java)
 	$(RUN) pipeline.runtime.jars
+	@$(RUN) pipeline.runtime.connector >/dev/null
 	@touch $@

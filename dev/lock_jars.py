@@ -21,6 +21,8 @@ SPARK = (
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
     "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
 )
+# What compiles the connector; it needs a Java to run in, but no JDK.
+COMPILER = ("org.eclipse.jdt:ecj:3.40.0",)
 # Kafka logs through slf4j, and only its distribution has a binding; without a binding a failed start logs nothing.
 BROKER = ("org.apache.kafka:kafka_2.13:4.1.1", "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3")
 # Flink, and the other jars of the benchmarks. The Kafka connector has its own releases, and no release for 2.3 yet;
@@ -45,7 +47,7 @@ FLINK = (
 
 HEADER = """\
 # Every jar that Tidemark fetches, with its SHA-256. Written by `dev.lock_jars`, read by `pipeline.runtime.jars`.
-# spark: on the class path of driver and executors. broker: the Kafka broker of the demo and the tests.
+# spark: on the class path of driver and executors. compiler: compiles our connector. broker: the Kafka broker of the demo and the tests.
 """
 FLINK_HEADER = """\
 # Flink's jars, with their SHA-256, for `make flink` and `make bench`. Written by `dev.lock_jars`, read by `dev.flink`.

@@ -27,8 +27,7 @@ export SPARK_HOME
 # Only the driver runs Python; executors do not.
 export PYSPARK_DRIVER_PYTHON=$python PYSPARK_PYTHON=$python
 
-jars=$("$python" -m pipeline.runtime.jars spark --print comma)
-# A record that claims a huge string must not make a JVM allocate it, neither the driver nor an executor.
+jars=$("$python" -m pipeline.runtime.jars spark --print comma),$("$python" -m pipeline.runtime.connector)
 jvm=$("$python" -c 'from pipeline.runtime.spark import JVM_OPTIONS; print(JVM_OPTIONS)')
 # Heap that fits into the driver's container; Spark's default is 1 GB.
 heap=$("$python" -c 'from pipeline.runtime.limits import heap; print(heap())')

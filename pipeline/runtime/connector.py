@@ -6,6 +6,7 @@ made of.
 
 import hashlib
 import subprocess
+import sys
 import tempfile
 import zipfile
 from collections.abc import Sequence
@@ -65,3 +66,17 @@ def _compile(sources: Sequence[Path], compiler: Sequence[Path], class_path: Sequ
             for path in sorted(classes.rglob("*.class")):
                 archive.writestr(zipfile.ZipInfo(str(path.relative_to(classes))), path.read_bytes())
         finished.replace(jar)
+
+
+def main() -> int:
+    """Prints the path of the jar, which it compiles if it is missing; returns exit code 2 if that fails."""
+    try:
+        sys.stdout.write(f"{connector_jar()}\n")
+    except SetUpError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
