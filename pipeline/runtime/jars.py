@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import structlog
 
@@ -86,8 +87,16 @@ def _wait(tasks: Sequence[Future[None]], jars: Sequence[Jar], into: Path, mirror
         done, pending = wait(pending, PROGRESS_S, FIRST_EXCEPTION)
         for task in done:
             task.result()
-        megabytes = sum(path.stat().st_size for jar in jars for path in into.glob(f"{jar.name}*")) / 1e6
-        _log.info("jars_downloaded", count=len(tasks) - len(pending), of=len(tasks), megabytes=round(megabytes, 1))
+        _log.info("jars_downloaded", count=len(tasks) - len(pending), of=len(tasks), megabytes=_megabytes(jars, into))
+
+
+def _megabytes(jars: Sequence[Jar], into: Path) -> float:
+    """Returns the size of what was downloaded of `jars`, complete or not."""
+    size = 0
+    for path in (path for jar in jars for path in into.glob(f"{jar.name}*")):
+        with contextlib.suppress(FileNotFoundError):  # a part that was renamed meanwhile
+            size += path.stat().st_size
+    return round(size / 1e6, 1)
 
 
 def locked(section: str) -> list[Jar]:
@@ -118,6 +127,8 @@ def mirror(environment: Mapping[str, str] = os.environ) -> str:
     address = environment.get("TIDEMARK_MAVEN_MIRROR") or MAVEN_CENTRAL
     if not address.startswith(("http://", "https://")):
         raise SetUpError(f"TIDEMARK_MAVEN_MIRROR is {address!r}; it must be the http(s) address of a Maven repository.")
+    if "@" in urlsplit(address).netloc:  # messages and the log repeat the address
+        raise SetUpError("TIDEMARK_MAVEN_MIRROR has a user or a password, which no download would send: remove it.")
     return address.rstrip("/")
 
 

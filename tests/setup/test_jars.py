@@ -176,6 +176,9 @@ def test_the_mirror_may_be_chosen_and_must_be_an_address() -> None:
     assert mirror({"TIDEMARK_MAVEN_MIRROR": "http://here/maven/"}) == "http://here/maven"
     with pytest.raises(SetUpError, match="TIDEMARK_MAVEN_MIRROR is 'here/maven'; it must be"):
         mirror({"TIDEMARK_MAVEN_MIRROR": "here/maven"})
+    with pytest.raises(SetUpError, match="has a user or a password") as refused:
+        mirror({"TIDEMARK_MAVEN_MIRROR": "https://ann:hush@nexus/maven"})
+    assert "hush" not in str(refused.value)
 
 
 def test_the_command_prints_where_the_jars_are(

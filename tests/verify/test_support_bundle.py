@@ -54,7 +54,13 @@ def test_no_setting_shows_what_may_be_a_secret(setting: Setting) -> None:
     for secret in (*SECRETS, *PEOPLE):
         if setting.form == "FIELD" and secret.isalnum():
             continue  # names of a schema's fields are shown
-        for value in (secret, [secret], {"spark.x": secret, "spark.password": "12345"}, {"x": {"where": secret}}):
+        for value in (
+            secret,
+            [secret],
+            {"spark.x": secret, "spark.password": "12345"},
+            {"x": {"where": secret}},
+            {f"/{secret}": 7},
+        ):
             printed = lines(setting, value)
             assert printed.startswith(f"{setting.name} = ")
             assert planted_in(printed) == []

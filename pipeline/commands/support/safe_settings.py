@@ -16,6 +16,7 @@ _MEASURED: Final = frozenset({"INTEGER", "NUMBER", "DURATION", "DURATION|off"})
 """Forms of settings that are shown if they are valid; all other texts are hidden."""
 _NUMBER: Final = re.compile(r"(?i)true|false|off|\d{1,12}(\.\d{1,12})?[kmgt]?b?")
 _FIELD: Final = re.compile(r"[A-Za-z_]\w{0,60}(\.[A-Za-z_]\w{0,60}){0,9}")
+_NAME: Final = re.compile(r"[A-Za-z][\w.-]{0,99}")
 _SECRET: Final = re.compile(r"(?i)secret|pass|pwd|pin|token|credential|key|jaas|auth|user|^spark\.hadoop\.")
 """Names of properties of Spark whose values are hidden, also if they are numbers."""
 _WORDS: Final = frozenset({USER_ID, PAGE_URL, EVENT_TYPE, *MEASURES})
@@ -54,11 +55,16 @@ def _tree(value: Any) -> str:
     """Returns a value in which every text is hidden that is no number, duration, time zone or word of a report."""
     match value:
         case Mapping():
-            return f"{{{', '.join(f'{name}: {_tree(entry)}' for name, entry in value.items())}}}"
+            return f"{{{', '.join(f'{_name(name)}: {_tree(entry)}' for name, entry in value.items())}}}"
         case list() | tuple():
             return f"[{', '.join(map(_tree, value))}]"
         case _:
             return str(value) if _is_harmless(str(value)) else _HIDDEN
+
+
+def _name(name: str) -> str:
+    """Returns the name of an entry, if it can be the name of a report, a table or a property."""
+    return name if _NAME.fullmatch(name) else _HIDDEN
 
 
 def _is_harmless(text: str) -> bool:
