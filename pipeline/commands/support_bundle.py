@@ -30,8 +30,8 @@ def support_bundle(sources: Sequence[Source], output: str, *, verifies: bool) ->
     """Writes a text file for a bug report: versions, settings, the last rows of the ledger, the outcome of `verify`.
 
     It contains no secrets, user ids, values of events, addresses of machines or paths: texts of settings are hidden,
-    and values in the sentences of `verify` are replaced by the names of their columns. It needs neither valid settings
-    nor a readable warehouse: a section that fails has the kind of the error. The command only reads.
+    and values in the sentences of `verify` are replaced by the names of their columns. It needs neither valid values
+    of settings nor a readable warehouse: a section that fails has the kind of the error. The command only reads.
     """
     from pipeline.commands.support.bundle import bundle_text
     from pipeline.reading.day_report.report_file import write_page
