@@ -1,0 +1,72 @@
+"""An axis of time: positions in percent of its width, and round local times as ticks. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Final, NamedTuple
+
+from pipeline.event_time.windows.calendar import Calendar
+from pipeline.reading.pages.window_names import clock_text, date_text
+
+_MINUTE_MS: Final = 60_000
+_DAY_MS: Final = 86_400_000
+_SHORT_STEPS: Final = tuple(seconds * 1000 for seconds in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600))
+_CALENDAR_STEPS: Final = tuple(
+    minutes * _MINUTE_MS for minutes in (15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080, 20160)
+)
+"""Steps whose ticks follow the local calendar."""
+_WEEK_MS: Final = 7 * _DAY_MS
+_TICKS: Final = 4
+
+
+class Tick(NamedTuple):
+    """A time on an axis (ms); `label` is the time of day or the date, `day` the date if it is new on the axis."""
+
+    time: int
+    label: str
+    day: str
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A span of time, in milliseconds, and the zone of its labels."""
+
+    left: int
+    right: int
+    zone: tzinfo = UTC
+
+    def at(self, time: int) -> float:
+        """Returns the position of a time in percent; times off the axis are at the edge."""
+        return round(min(max((time - self.left) * 100 / (self.right - self.left), 0.0), 100.0), 2)
+
+    @property
+    def ticks(self) -> list[Tick]:
+        """A few round local times on the axis; its left end if it has none."""
+        span = self.right - self.left
+        steps = (*_SHORT_STEPS, *_CALENDAR_STEPS)
+        step = next((step for step in steps if span / step <= _TICKS), -(-span // _TICKS // _WEEK_MS) * _WEEK_MS)
+        times = [time for time in self._round_times(step) if self.left <= time <= self.right]
+        return list(self._labelled(times or [self.left], step))
+
+    def _round_times(self, step: int) -> Iterator[int]:
+        if step in _SHORT_STEPS:
+            offset = datetime.fromtimestamp(self.left / 1000, self.zone).utcoffset() or timedelta()
+            past = (self.left + offset // timedelta(milliseconds=1)) % step
+            yield from range(self.left - past, self.right + 1, step)
+            return
+        windows, time = Calendar(step, str(self.zone)), self.left
+        while time <= self.right:
+            start, time = windows.window(time)
+            yield start
+        yield time
+
+    def _labelled(self, times: list[int], step: int) -> Iterator[Tick]:
+        day = ""
+        for time in times:
+            date = date_text(time, self.zone)
+            if step % _DAY_MS == 0:
+                yield Tick(time, date, "")
+            else:
+                precision = "seconds" if step < _MINUTE_MS else "minutes"
+                yield Tick(time, clock_text(time, self.zone, precision), "" if date == day else date)
+            day = date
