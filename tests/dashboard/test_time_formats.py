@@ -91,6 +91,7 @@ def test_a_report_with_a_zone_sets_the_zone_of_its_page() -> None:
     days, minutes = Report("days", DAYS, 0), Report("minutes", TEN_MINUTES, 0)
     assert (page_zone([days, minutes]), page_zone([minutes, days]), page_zone([])) == (BERLIN, UTC, UTC)
     assert (zone_of_report(days, UTC), zone_of_report(minutes, BERLIN)) == (BERLIN, BERLIN)
+    assert zone_of_report(Report("utc_days", Grid(DAY, DAY), 0), BERLIN) == UTC
 
 
 @pytest.mark.parametrize(
@@ -100,6 +101,7 @@ def test_a_report_with_a_zone_sets_the_zone_of_its_page() -> None:
         (Calendar(7 * DAY, "Europe/Berlin"), "weeks in the time zone Europe/Berlin"),
         (Calendar(6 * HOUR, "Asia/Kolkata"), "windows of 6 h in the time zone Asia/Kolkata"),
         (Grid(MINUTE, MINUTE), "windows of 1 min"),
+        (Grid(DAY, DAY), "days in the time zone UTC"),
         (Grid(90 * SECOND, 45 * SECOND), "windows of 90 s, one every 45 s"),
         (Cumulate(DAY, HOUR), "windows that grow by 1 h up to 1 d"),
         (Sessions(30 * MINUTE), "sessions, which end after 30 min without an event"),

@@ -211,7 +211,7 @@ def _report_page(
     windows = [] if only else windows_of(tables, report, position.until)
     return {
         "report": report,
-        "zone": zone_of_report(report, UTC),
+        "zone": zone_of_report(report, page_zone(summary.policy.reports)),
         "only": only,
         "chosen": chosen,
         "windows": windows,

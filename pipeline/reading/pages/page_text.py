@@ -183,8 +183,9 @@ def measures(windows: Sequence[ReportWindow]) -> list[str]:
 def windows_in_words(report: Report) -> str:
     """Describes the windows of a report."""
     match report.windows:
-        case Grid(size_ms, slide_ms) if size_ms == slide_ms:
-            return f"windows of {span_of(size_ms)}"
+        case Grid(size_ms, slide_ms, offset_ms) if size_ms == slide_ms:
+            is_of_days = (size_ms, offset_ms) == (_DAY_MS, 0)
+            return "days in the time zone UTC" if is_of_days else f"windows of {span_of(size_ms)}"
         case Grid(size_ms, slide_ms):
             return f"windows of {span_of(size_ms)}, one every {span_of(slide_ms)}"
         case Cumulate(size_ms, step_ms):

@@ -12,7 +12,7 @@ _MINUTE_MS: Final = 60_000
 _DAY_MS: Final = 86_400_000
 _SHORT_STEPS: Final = tuple(seconds * 1000 for seconds in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600))
 _CALENDAR_STEPS: Final = tuple(
-    minutes * _MINUTE_MS for minutes in (15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080, 20160)
+    minutes * _MINUTE_MS for minutes in (15, 30, 60, 120, 180, 360, 720, 1440, 2880, 5760, 10080, 20160)
 )
 """Steps whose ticks follow the local calendar."""
 _WEEK_MS: Final = 7 * _DAY_MS
@@ -25,6 +25,11 @@ class Tick(NamedTuple):
     time: int
     label: str
     day: str
+
+    @property
+    def label_at(self) -> int:
+        """Time below which the label is: noon if the label is a date."""
+        return self.time + _DAY_MS // 2 if len(self.label) == len("2026-01-01") and not self.day else self.time
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Names of windows and times in the zone of a report or page. Pure."""
 
-from datetime import date, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -11,6 +11,7 @@ from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.periodic import Periodic
 from pipeline.instants import time_of
 
+_DAY_MS: Final = 86_400_000
 _MINUTE_MS: Final = 60_000
 _SECOND_MS: Final = 1000
 _DATE: Final = len("2026-01-01")
@@ -18,8 +19,12 @@ _SECONDS: Final = len("2026-01-01 00:00:00")
 
 
 def zone_of_report(report: Report, otherwise: tzinfo) -> tzinfo:
-    """Returns the time zone of a report's windows; `otherwise` if they follow no zone."""
-    return ZoneInfo(report.windows.zone) if isinstance(report.windows, Calendar) else otherwise
+    """Returns the time zone of a report's windows: UTC if they are its days, and `otherwise` if they follow no zone."""
+    windows = report.windows
+    if isinstance(windows, Calendar):
+        return ZoneInfo(windows.zone)
+    is_of_days = isinstance(windows, Periodic) and windows.pane_ms % _DAY_MS == windows.shift_ms % _DAY_MS == 0
+    return UTC if is_of_days else otherwise
 
 
 def window_name(start: int, end: int, windows: Windows, zone: tzinfo) -> str:
