@@ -128,7 +128,7 @@ def test_every_number_of_the_first_screen_is_that_of_the_tables(warehouse: Path,
         "future": reasons["future"],
         "malformed": reasons["malformed"],
     }
-    assert f"{reasons['partly_late']} of the counted records was too late" in text_of(section(html, "ledger"))
+    assert f"{reasons['partly_late']} of the counted records were too late" in text_of(section(html, "ledger"))
     assert f"{reasons.total() - reasons['partly_late']} rejected records by reason" in text_of(section(html, "ledger"))
 
 
@@ -138,6 +138,11 @@ def test_every_window_and_list_of_the_first_screen_is_that_of_the_tables(warehou
     assert found == [
         [site[end][name] for name in ("page_views", "clicks", "late_events")] for end in sorted(site, reverse=True)
     ]
+    assert [
+        [int(cell) for cell in row[2:]] for row in table(section(page.get("/reports/site").text, "windows"))
+    ] == found
+    rows_of_site = [[int(cell) for cell in row[1:4]] for row in table(section(page.get("/reports/site").text, "rows"))]
+    assert rows_of_site == found
     users = {user: counts["page_views"] for user, counts in windows(warehouse, "users", "user_id").items()}
     assert {name: int(count) for name, count in table(section(html, "top-user_id"))} == users
     last = max(row["window_end"] for row in rows(warehouse, "pages"))

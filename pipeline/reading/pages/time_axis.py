@@ -17,19 +17,20 @@ _CALENDAR_STEPS: Final = tuple(
 """Steps whose ticks follow the local calendar."""
 _WEEK_MS: Final = 7 * _DAY_MS
 _TICKS: Final = 4
+_DATES: Final = 3
+"""Number of ticks that are dates, which are longer than times."""
 
 
 class Tick(NamedTuple):
-    """A time on an axis (ms); `label` is the time of day or the date, `day` the date if it is new on the axis."""
+    """A time on an axis, in milliseconds."""
 
     time: int
+    label_at: int
+    """Where the label is: below `time`, or below the middle of the day if the label is a date."""
     label: str
+    """The time of day, or the date."""
     day: str
-
-    @property
-    def label_at(self) -> int:
-        """Time below which the label is: noon if the label is a date."""
-        return self.time + _DAY_MS // 2 if len(self.label) == len("2026-01-01") and not self.day else self.time
+    """The date of a time of day, if it is new on the axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,10 @@ class Axis:
         """A few round local times on the axis; its left end if it has none."""
         span = self.right - self.left
         steps = (*_SHORT_STEPS, *_CALENDAR_STEPS)
-        step = next((step for step in steps if span / step <= _TICKS), -(-span // _TICKS // _WEEK_MS) * _WEEK_MS)
-        times = [time for time in self._round_times(step) if self.left <= time <= self.right]
+        longest = -(-span // _DATES // _WEEK_MS) * _WEEK_MS
+        step = next((step for step in steps if span / step <= (_TICKS if step < _DAY_MS else _DATES)), longest)
+        last = self.right - (step >= _DAY_MS)  # a day that starts at the right end is not on the axis
+        times = [time for time in self._round_times(step) if self.left <= time <= last]
         return list(self._labelled(times or [self.left], step))
 
     def _round_times(self, step: int) -> Iterator[int]:
@@ -70,8 +73,8 @@ class Axis:
         for time in times:
             date = date_text(time, self.zone)
             if step % _DAY_MS == 0:
-                yield Tick(time, date, "")
+                yield Tick(time, time + _DAY_MS // 2, date, "")
             else:
                 precision = "seconds" if step < _MINUTE_MS else "minutes"
-                yield Tick(time, clock_text(time, self.zone, precision), "" if date == day else date)
+                yield Tick(time, time, clock_text(time, self.zone, precision), "" if date == day else date)
             day = date
