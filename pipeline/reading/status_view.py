@@ -96,7 +96,7 @@ def _watermark_text(watermark: int | None, now_ms: int, zone: tzinfo) -> str:
     if watermark == rules.END_OF_INPUT:
         return "at the end of the input: all windows are closed"
     if watermark is None:
-        return "none yet, nothing fires"
+        return "no watermark yet, so nothing fires"
     distance = f"{span_of(abs(now_ms - watermark))} {'ahead of' if watermark > now_ms else 'behind'} the clock"
     return f"{moment_text(watermark, zone)}, {distance}"
 

@@ -47,7 +47,7 @@ class Axis:
 
     @property
     def ticks(self) -> list[Tick]:
-        """A few round local times on the axis; its left end if it has none."""
+        """A few round local times on the axis; its left end if no round time is on it."""
         span = self.right - self.left
         steps = (*_SHORT_STEPS, *_CALENDAR_STEPS)
         longest = -(-span // _DATES // _WEEK_MS) * _WEEK_MS
