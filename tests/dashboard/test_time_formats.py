@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.event_time import rules
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.base import Windows
 from pipeline.event_time.windows.calendar import Calendar
@@ -19,7 +20,7 @@ from pipeline.instants import span_of
 from pipeline.reading.pages.page_text import counted, sentence_case, share, windows_in_words
 from pipeline.reading.pages.time_axis import Axis
 from pipeline.reading.pages.top_lists import page_zone
-from pipeline.reading.pages.window_names import date_text, moment_text, window_name, zone_of_report
+from pipeline.reading.pages.window_names import clock_text, date_text, moment_text, window_name, zone_of_report
 
 SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -85,6 +86,14 @@ def test_times_in_the_repeated_hour_name_their_offset() -> None:
     assert moment_text(at("2026-10-25T02:30"), BERLIN) == "2026-10-25 03:30:00"
     assert moment_text(None, BERLIN) == "none yet"
     assert moment_text(2**63 - 1, BERLIN) == "9223372036854775807 ms, which is no time"
+
+
+def test_the_last_times_are_named_in_every_zone() -> None:
+    latest = rules.LATEST_EVENT_MS // MINUTE * MINUTE
+    assert window_name(latest - MINUTE, latest, Grid(MINUTE, MINUTE), BERLIN) == "[9999-12-31 23:58, 23:59)"
+    assert clock_text(rules.END_OF_INPUT, BERLIN) == "end of input"
+    for time in (rules.EARLIEST_EVENT_MS, rules.LATEST_EVENT_MS, -(2**63)):
+        assert moment_text(time, BERLIN)
 
 
 def test_a_report_with_a_zone_sets_the_zone_of_its_page() -> None:

@@ -90,7 +90,10 @@ def _offset_name(time: int, zone: tzinfo) -> str:
 
 
 def _local(milliseconds: int, zone: tzinfo) -> datetime:
-    return datetime.fromtimestamp(milliseconds / 1000, zone)
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, zone)
+    except (OverflowError, ValueError):  # the zone is in the year 10000
+        return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
 def _date(milliseconds: int, zone: tzinfo) -> date:
