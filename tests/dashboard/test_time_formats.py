@@ -92,8 +92,8 @@ def test_the_last_times_are_named_in_every_zone() -> None:
     latest = rules.LATEST_EVENT_MS // MINUTE * MINUTE
     assert window_name(latest - MINUTE, latest, Grid(MINUTE, MINUTE), BERLIN) == "[9999-12-31 23:58, 23:59)"
     assert clock_text(rules.END_OF_INPUT, BERLIN) == "end of input"
-    for time in (rules.EARLIEST_EVENT_MS, rules.LATEST_EVENT_MS, -(2**63)):
-        assert moment_text(time, BERLIN)
+    for extreme in (rules.EARLIEST_EVENT_MS, rules.LATEST_EVENT_MS, -(2**63)):
+        assert moment_text(extreme, BERLIN)
 
 
 def test_a_report_with_a_zone_sets_the_zone_of_its_page() -> None:
