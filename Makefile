@@ -21,7 +21,7 @@ help: ## list the targets
 
 setup: $(SYNCED) $(JAVA) $(JARS) ## install uv, dependencies, Java and jars (done first by every target that needs them)
 
-demo: setup ## run Kafka, a producer and the pipeline on this machine; ARGS=... are passed to the producer
+demo: setup ## run Kafka, a producer and the pipeline on this machine; ARGS="--rate 5000 --keep FOLDER"; --help lists all
 	$(RUN) demo $(ARGS)
 
 # Two files at a time, each with its own broker and Spark: a single test leaves half of two cores idle. In the order of

@@ -43,6 +43,11 @@ class Account:
         return self.too_late + self.future + self.malformed + self.erased
 
     @property
+    def dead_letters(self) -> int:
+        """Dead letters: the rejected records, and the counted records that some windows missed."""
+        return self.rejected + self.partly_late
+
+    @property
     def balances(self) -> bool:
         """Whether each offset is a record, a gap or lost, and each record has one verdict."""
         verdicts = self.counted + self.duplicate + self.left_out + self.rejected

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -26,10 +27,12 @@ from pipeline.reading.dashboard.key_history import history_of
 from pipeline.reading.dashboard.overview import Overview, overview_of
 from pipeline.reading.dashboard.shared_answer import SharedAnswer
 from pipeline.reading.ledger_summary import LedgerSummary
-from pipeline.reading.pages.letter_pages import REASONS, letter_of, letters_of
+from pipeline.reading.pages.letter_pages import REASONS, letter_of, letters_of, stored_letters
 from pipeline.reading.pages.page_text import templates
 from pipeline.reading.pages.table_reader import CurrentTables, TableReader
-from pipeline.reading.pages.window_sums import rows_of_report, windows_of
+from pipeline.reading.pages.top_lists import page_zone
+from pipeline.reading.pages.window_names import zone_of_report
+from pipeline.reading.pages.window_sums import earlier_than, rows_of_report, windows_of
 from pipeline.reading.record_decoding import SchemaTexts
 from pipeline.tables.store_errors import STORE_ERRORS, one_line
 
@@ -70,12 +73,13 @@ class Pages:
         self._templates = templates("pipeline.reading.dashboard")
         self._overview = SharedAnswer(lambda: reader.read(self._read_overview), _SHARED_S)
 
-    def overview(self, _: Request) -> Response:
+    def overview(self, request: Request) -> Response:
         """Answers with the overview."""
         view = self._overview.get()
         if view is None:
             return self._page("empty.html", None)
-        return self._page("overview.html", view.summary, view=view)
+        chosen = request.query_params.get("measure", "")
+        return self._page("overview.html", view.summary, view=view, chosen=chosen)
 
     def report(self, request: Request) -> Response:
         """Answers with a report."""
@@ -98,8 +102,10 @@ class Pages:
         reason, position = request.query_params.get("reason"), _position(request)
         if reason and reason not in REASONS:
             raise NotFound(f"There is no such reason. Reasons are {', '.join(REASONS)}.")
-        summary, letters = self._read(lambda tables, _: letters_of(tables, *position, reason=reason))
-        return self._page("dead_letters.html", summary, letters=letters, reason=reason, reasons=REASONS)
+        summary, (letters, stored) = self._read(
+            lambda tables, summary: (letters_of(tables, *position, reason=reason), stored_letters(tables, summary))
+        )
+        return self._page("dead_letters.html", summary, letters=letters, stored=stored, reason=reason, reasons=REASONS)
 
     def dead_letter(self, request: Request) -> Response:
         """Answers with one dead letter."""
@@ -158,6 +164,7 @@ class Pages:
         common = {
             "warehouse": self._reader.warehouse,
             "summary": summary,
+            "zone": UTC if summary is None else page_zone(summary.policy.reports),
             "now": now,
             "quiet": quiet,
             "service": self._service() if quiet else "",
@@ -198,11 +205,18 @@ def _report_page(
         names = ", ".join(report.name for report in summary.policy.reports)
         raise NotFound(f"There is no report of this name; reports are {names}.")
     only = {key: parameters[key] for key in report.keys if parameters.get(key)}
+    chosen = parameters.get("measure", "")
+    if chosen and chosen not in report.sums:
+        raise NotFound(f"{report.name} has no such measure to order by; it has {', '.join(report.sums) or 'no sums'}.")
+    windows = [] if only else windows_of(tables, report, position.until)
     return {
         "report": report,
+        "zone": zone_of_report(report, page_zone(summary.policy.reports)),
         "only": only,
-        "windows": [] if only else windows_of(tables, report, position.until),
-        "rows": rows_of_report(tables, report, only, *position),
+        "chosen": chosen,
+        "windows": windows,
+        "earlier": earlier_than(windows, report),
+        "rows": rows_of_report(tables, report, only, *position, chosen),
     }
 
 
