@@ -1,7 +1,7 @@
-"""Reads tables for pages with cached handles, which are updated once for each answer."""
+"""Reads tables for pages with cached handles, which are refreshed once for each answer."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock
 from typing import Final, TypeVar
 
@@ -12,11 +12,12 @@ from pipeline.event_time.reports import Report
 from pipeline.instants import ms_of
 from pipeline.reading.bounded_lock import acquired
 from pipeline.reading.ledger_summary import LedgerSummary, read_summary
+from pipeline.reading.pages.table_handles import TableHandles
 from pipeline.results.live_view import live_sql
 from pipeline.tables.engines import Engine
 from pipeline.tables.file_statistics import highest, lowest
 from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, find_table
+from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES
 from pipeline.tables.store_errors import is_of_store
 
 T = TypeVar("T")
@@ -34,24 +35,16 @@ SELECT {select} FROM _live WHERE {within}{only} {rest}
 """
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class CurrentTables:
-    """The tables for one answer. Each is updated to its newest version at its first use."""
+    """The tables for one answer, as of one look at their logs."""
 
     warehouse: str
-    handles: dict[str, DeltaTable]
-    updated: set[str] = field(default_factory=set)
+    _handles: TableHandles
 
     def find(self, name: str) -> DeltaTable | None:
         """Returns the table with a name; None if it does not exist yet."""
-        if name not in self.updated:
-            self.updated.add(name)
-            handle = self.handles.get(name)
-            if handle is not None:
-                handle.update_incremental()
-            elif (table := find_table(name, self.warehouse)) is not None:
-                self.handles[name] = table
-        return self.handles.get(name)
+        return self._handles.find(name)
 
     def ends(self, report: Report) -> tuple[int, int] | None:
         """Returns the earliest and the latest end of a published window, in ms; None without windows."""
@@ -95,7 +88,7 @@ class TableReader:
     def __init__(self, warehouse: str, patience_s: float = PATIENCE_S) -> None:
         self.warehouse = warehouse
         self._lock, self._patience_s = Lock(), patience_s
-        self._handles: dict[str, DeltaTable] = {}
+        self._handles = TableHandles(warehouse)
         self._summary: LedgerSummary | None = None
 
     def read(self, ask: Callable[[CurrentTables, LedgerSummary | None], T]) -> T:
@@ -114,6 +107,7 @@ class TableReader:
                 return self._ask(ask)
 
     def _ask(self, ask: Callable[[CurrentTables, LedgerSummary | None], T]) -> T:
+        self._handles.refresh()
         tables = CurrentTables(self.warehouse, self._handles)
         ledger = tables.find(LEDGER.name)
         self._summary = None if ledger is None else read_summary(ledger, self._summary)
