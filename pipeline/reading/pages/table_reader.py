@@ -1,15 +1,16 @@
 """Reads tables for pages with cached handles, which are refreshed once for each answer."""
 
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Final, TypeVar
+from typing import Final, Generic, TypeVar
 
 from deltalake import DeltaTable
 
 from pipeline import columns as c
 from pipeline.event_time.reports import Report
-from pipeline.instants import ms_of
+from pipeline.instants import ms_of, now_ms
 from pipeline.reading.bounded_lock import acquired
 from pipeline.reading.ledger_summary import LedgerSummary, read_summary
 from pipeline.reading.pages.table_handles import TableHandles
@@ -82,36 +83,81 @@ class CurrentTables:
         return rows_of(sql, **{f"_all_{name}": table for name, table in existing.items()})
 
 
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[T]):
+    """What was read of one version of the tables."""
+
+    version: str
+    summary: LedgerSummary | None
+    content: T
+    committed_at: int | None
+    """When the newest batch was committed, in ms, which may not have been read yet; None before the first batch."""
+    read_at: float
+    """When the tables were read, by the monotonic clock."""
+    cpu_s: float
+    """CPU time of the process during the reading, in seconds."""
+
+
+Ask = Callable[[CurrentTables, LedgerSummary | None], T]
+"""Reads tables; the summary is None before the first batch."""
+
+
 class TableReader:
     """Reads a warehouse for concurrent requests, one after another."""
 
     def __init__(self, warehouse: str, patience_s: float = PATIENCE_S) -> None:
         self.warehouse = warehouse
+        self.answered_at: int | None = None
+        """When the store last answered, in ms."""
         self._lock, self._patience_s = Lock(), patience_s
         self._handles = TableHandles(warehouse)
         self._summary: LedgerSummary | None = None
+        self._committed: tuple[str, int | None] = ("", None)
+        """Version of the tables, and when its newest batch was committed."""
 
-    def read(self, ask: Callable[[CurrentTables, LedgerSummary | None], T]) -> T:
+    def read(self, ask: Ask[T]) -> T:
         """Returns what `ask` returns for the tables and the ledger's summary, which is None before the first batch.
 
         Repeats `ask` once after an error of the store, because a newer version may have removed a file.
         Raises what a store raises, and TransientError if other requests take too long.
         """
+        return self.read_newer(ask, None).content
+
+    def read_newer(self, ask: Ask[T], known: Reading[T] | None, *, is_due: bool = True) -> Reading[T]:
+        """Like `read`, but returns `known` if the tables have not changed since, or if a new reading is not due."""
         with acquired(self._lock, self._patience_s):
             try:
-                return self._ask(ask)
+                return self._read_newer(ask, known, is_due=is_due)
             except Exception as error:
                 if not is_of_store(error):
                     raise
                 self._handles.clear()
-                return self._ask(ask)
+                return self._read_newer(ask, known, is_due=is_due)
 
-    def _ask(self, ask: Callable[[CurrentTables, LedgerSummary | None], T]) -> T:
+    def _read_newer(self, ask: Ask[T], known: Reading[T] | None, *, is_due: bool) -> Reading[T]:
         self._handles.refresh()
-        tables = CurrentTables(self.warehouse, self._handles)
-        ledger = tables.find(LEDGER.name)
+        self.answered_at = now_ms()
+        if known is not None and (not is_due or known.version == self._handles.version):
+            return replace(known, committed_at=self._committed_at())
+        begun_s = time.process_time()
+        ledger = self._handles.find(LEDGER.name)
         self._summary = None if ledger is None else read_summary(ledger, self._summary)
-        return ask(tables, self._summary)
+        content = ask(CurrentTables(self.warehouse, self._handles), self._summary)
+        return Reading(
+            version=self._handles.version,
+            summary=self._summary,
+            content=content,
+            committed_at=self._committed_at(),
+            read_at=time.monotonic(),
+            cpu_s=time.process_time() - begun_s,
+        )
+
+    def _committed_at(self) -> int | None:
+        version = self._handles.version
+        if self._committed[0] != version:
+            ledger = self._handles.find(LEDGER.name)
+            self._committed = (version, None if ledger is None else highest(ledger, "committed_at"))
+        return self._committed[1]
 
 
 def _columns(name: str, report: Report) -> str:
