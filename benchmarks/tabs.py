@@ -1,4 +1,4 @@
-"""Measures what open tabs of the dashboard cost its process, on an unchanged warehouse and while batches are committed."""
+"""Measures what open tabs of the dashboard cost, on an unchanged warehouse and while batches are committed."""
 
 import gzip
 import re
@@ -126,4 +126,6 @@ def render(found: dict[str, Cost]) -> Table:
         [name, f"{cost.core * 100:.2f}", f"{cost.bytes_per_day / 1e6:.1f}", str(cost.pages)]
         for name, cost in found.items()
     ]
-    return figures_table("Open tabs of the dashboard", ["tabs", "% of a core", "MB a day and tab", "pages"], rows, words=1)
+    return figures_table(
+        "Open tabs of the dashboard", ["tabs", "% of a core", "MB a day and tab", "pages"], rows, words=1
+    )

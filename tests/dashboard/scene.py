@@ -152,10 +152,14 @@ def hanging(warehouse: Path) -> Iterator[None]:
 
 @contextmanager
 def serving(
-    warehouse: Path | str, token: str | None = None, port: int = 0, reader: TableReader | None = None
+    warehouse: Path | str,
+    token: str | None = None,
+    port: int = 0,
+    reader: TableReader | None = None,
+    service_port: int | None = None,
 ) -> Iterator[Served]:
-    """Serves the application of `tidemark dashboard` from a thread; no service runs."""
-    beside = partial(service_health, MetricsSettings(port=free_port()))
+    """Serves the application of `tidemark dashboard` from a thread; without `service_port` no service runs."""
+    beside = partial(service_health, MetricsSettings(port=service_port or free_port()))
     guard = Guard(SecretStr(token) if token else None)
     server = page_server(site(reader or TableReader(str(warehouse)), guard, load_schemas, beside))
     listening = listen("127.0.0.1", port)

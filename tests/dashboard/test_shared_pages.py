@@ -4,16 +4,21 @@ import gzip
 import re
 import urllib.request
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
 from pipeline.instants import now_ms
+from pipeline.metrics.exporter import Exporter
+from pipeline.metrics.observer import Observer
 from pipeline.reading.dashboard import shared_views
 from pipeline.reading.ledger_summary import read_summary
 from pipeline.reading.pages import table_reader
+from pipeline.settings.model import MetricsSettings
 from tests.dashboard.scene import Answer, Served, hanging, serving
+from tests.metrics.fakes import POLICY, World, frontier
 from tests.support.waiting import wait_for
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
@@ -23,8 +28,9 @@ PATHS = ("/", "/reports/page_views", "/users?id=ann", "/dead-letters")
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
-    """A site whose batches are committed now."""
-    return Site(tmp_path / "warehouse", PAGE_VIEWS_ALONE, committed_at=now_ms()).open().batch(Event(1), Event(11))
+    """A site whose batches count as new, however busy the machine is."""
+    committed_at = now_ms() + 3_600_000
+    return Site(tmp_path / "warehouse", PAGE_VIEWS_ALONE, committed_at=committed_at).open().batch(Event(1), Event(11))
 
 
 @pytest.fixture
@@ -86,7 +92,7 @@ def test_updates_are_limited_to_a_share_of_a_core(site: Site, page: Served, monk
     site.batch(Event(12, "zoe"))
     late = update(page, "/", displayed)
     assert (late.status, int(late.headers["Tidemark-Committed"])) == (204, site.committed_at)
-    assert "zoe" in page.get().text  # a person waits for it
+    wait_for(lambda: "zoe" in page.get().text, 60, "the page that a person loads")
 
 
 def test_a_store_that_hangs_is_reported_by_every_page_and_by_health(
@@ -133,3 +139,18 @@ def test_an_earlier_part_of_a_list_is_not_live(page: Served) -> None:
         assert answer.status == 200
         assert "Live." not in answer.text
         assert "An earlier part of the list" in answer.text
+
+
+def test_while_nothing_is_committed_the_page_says_what_the_service_reports(tmp_path: Path) -> None:
+    world = World(log_ends={0: 1_406})
+    settings = MetricsSettings(port=0)
+    observer = Observer(settings, POLICY, lambda: world.now, patience_s=30, interval_ms=30_000)
+    observer.follow(world.ask)
+    observer.opened(1, frontier({0: 0}))
+    Site(tmp_path, PAGE_VIEWS_ALONE, committed_at=now_ms() - 12_000).open().batch(Event(1))
+    with closing(Exporter(observer, settings)) as service, serving(tmp_path, service_port=service.port) as page:
+        words = wait_for(lambda: said if "reports:" in (said := page.get().words()) else "", 60, "the service")
+    assert "Nothing was committed for" in words
+    assert "A batch starts every 30 s; no batch was committed yet; 1,406 records wait." in words
+    assert 'class="notice"' in words
+    assert "notice warn" not in words

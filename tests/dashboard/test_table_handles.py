@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.reading.pages import table_handles
 from pipeline.reading.pages.table_handles import TableHandles
+from pipeline.reading.pages.table_reader import TableReader
 from pipeline.tables.schemas import CORRECTIONS, LEDGER, find_table
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
@@ -67,6 +68,13 @@ def test_a_recreated_warehouse_gets_new_handles(tmp_path: Path) -> None:
         site.batch(Event(minute))
     handles.refresh()
     assert all(_id(handles, name) != table_id for name, table_id in ids.items())
+
+
+def test_the_newest_commit_counts_even_if_a_clock_was_ahead(tmp_path: Path) -> None:
+    site = Site(tmp_path, PAGE_VIEWS_ALONE, committed_at=5_000).open().batch(Event(1))
+    site.committed_at = 4_000
+    site.batch(Event(2))
+    assert TableReader(str(tmp_path)).read_newer(lambda *_: None, None).committed_at == 4_000
 
 
 def _id(handles: TableHandles, name: str) -> object:

@@ -20,6 +20,8 @@ _PATIENCE_S: Final = 0.6
 """A page is answered within a second, whatever the store does."""
 _SILENT_MS: Final = 5_000
 """A reading that takes longer than this is displayed as trouble."""
+_LOOK_S: Final = 0.5
+"""Updates share a look at the versions of the tables for this time."""
 _VIEWS: Final = 64
 _PENDING: Final = 32
 """Readings that wait at once, each in a thread."""
@@ -72,8 +74,10 @@ class SharedViews:
         view = self._requested(address)
         known = view.question.answer
         is_due = not is_update or known is None or self._is_due(known)
+        age_s = _LOOK_S if is_update else 0.0
+        compute = partial(self._reader.read_newer, read, known, is_due=is_due, age_s=age_s)
         try:
-            await view.question.ask(partial(self._reader.read_newer, read, known, is_due=is_due), _PATIENCE_S)
+            await view.question.ask(compute, _PATIENCE_S)
             view.trouble = ""
         except NotFound:
             raise
@@ -86,10 +90,11 @@ class SharedViews:
         return view
 
     def _requested(self, address: str) -> View:
-        view = self._views.pop(address, None) or View()
+        view = self._views.get(address) or View()
         if view.question.asked_at is None and self._pending() >= _PENDING:
             raise StillReading(f"The tables are being read for {_PENDING} other pages.")
         self._views[address] = view
+        self._views.move_to_end(address)
         view.requested = time.monotonic()
         if len(self._views) > _VIEWS:
             self._views.popitem(last=False)

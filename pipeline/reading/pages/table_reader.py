@@ -1,5 +1,6 @@
 """Reads tables for pages with cached handles, which are refreshed once for each answer."""
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from pipeline.reading.ledger_summary import LedgerSummary, read_summary
 from pipeline.reading.pages.table_handles import TableHandles
 from pipeline.results.live_view import live_sql
 from pipeline.tables.engines import Engine
-from pipeline.tables.file_statistics import highest, lowest
+from pipeline.tables.file_statistics import highest, highest_of_newest, lowest
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES
 from pipeline.tables.store_errors import is_of_store
@@ -109,6 +110,8 @@ class TableReader:
         self.warehouse = warehouse
         self.answered_at: int | None = None
         """When the store last answered, in ms."""
+        self._refreshed_at = -math.inf
+        """When the versions of the tables were looked up, by the monotonic clock."""
         self._lock, self._patience_s = Lock(), patience_s
         self._handles = TableHandles(warehouse)
         self._summary: LedgerSummary | None = None
@@ -123,20 +126,30 @@ class TableReader:
         """
         return self.read_newer(ask, None).content
 
-    def read_newer(self, ask: Ask[T], known: Reading[T] | None, *, is_due: bool = True) -> Reading[T]:
-        """Like `read`, but returns `known` if the tables have not changed since, or if a new reading is not due."""
+    def read_newer(
+        self, ask: Ask[T], known: Reading[T] | None, *, is_due: bool = True, age_s: float = 0.0
+    ) -> Reading[T]:
+        """Like `read`, but returns `known` if the tables have not changed since, or if a new reading is not due.
+
+        The versions of the tables may be `age_s` seconds old.
+        """
         with acquired(self._lock, self._patience_s):
             try:
+                if time.monotonic() >= self._refreshed_at + age_s:
+                    self._refresh()
                 return self._read_newer(ask, known, is_due=is_due)
             except Exception as error:
                 if not is_of_store(error):
                     raise
                 self._handles.clear()
+                self._refresh()
                 return self._read_newer(ask, known, is_due=is_due)
 
-    def _read_newer(self, ask: Ask[T], known: Reading[T] | None, *, is_due: bool) -> Reading[T]:
+    def _refresh(self) -> None:
         self._handles.refresh()
-        self.answered_at = now_ms()
+        self.answered_at, self._refreshed_at = now_ms(), time.monotonic()
+
+    def _read_newer(self, ask: Ask[T], known: Reading[T] | None, *, is_due: bool) -> Reading[T]:
         if known is not None and (not is_due or known.version == self._handles.version):
             return replace(known, committed_at=self._committed_at())
         begun_s = time.process_time()
@@ -156,7 +169,10 @@ class TableReader:
         version = self._handles.version
         if self._committed[0] != version:
             ledger = self._handles.find(LEDGER.name)
-            self._committed = (version, None if ledger is None else highest(ledger, "committed_at"))
+            at = None if ledger is None else highest_of_newest(ledger, "committed_at", newest_by=c.BATCH)
+            if at is None and self._summary is not None:
+                at = self._summary.committed_at
+            self._committed = (version, at)
         return self._committed[1]
 
 

@@ -100,39 +100,46 @@
   };
 
   const took = (answer) => {
-    const now = Number(answer.headers.get("Tidemark-Now"));
-    if (now) offset = now - Date.now();
-    const committed = answer.headers.get("Tidemark-Committed");
-    if (committed) document.querySelectorAll("[data-committed]").forEach((element) => { element.dataset.at = committed; });
     [answeredAt, askedAt] = [Date.now(), null];
+    const [now, committed] = ["Tidemark-Now", "Tidemark-Committed"].map((name) => Number(answer.headers.get(name)));
+    if (!now) return;
+    offset = now - Date.now();
+    document.querySelectorAll("[data-committed]").forEach((element) => {
+      element.dataset.at = committed;
+      // Many open pages, or slow ones, are read less often than batches are committed.
+      const older = committed - Number(element.dataset.committed);
+      document.getElementById("older").textContent = older < 2000 ? "" : ` The numbers are ${span(older)} older.`;
+    });
   };
 
   const ask = async () => {
-    const signal = AbortSignal.timeout(DEADLINE_MS);
     askedAt ??= Date.now();
-    const answer = await fetch(location.href, { cache: "no-store", signal, headers: { "Tidemark-Version": version } });
-    const text = await answer.text();
+    let answer, text;
+    try {
+      const signal = AbortSignal.timeout(DEADLINE_MS);
+      answer = await fetch(location.href, { cache: "no-store", signal, headers: { "Tidemark-Version": version } });
+      text = await answer.text();
+    } catch {
+      return; // `tick` says since when nothing answers
+    }
     if (answer.status === 401) {
       location.reload();
       return;
     }
     const page = answer.status === 204 ? null : new DOMParser().parseFromString(text, "text/html");
-    if (answer.status >= 500) {
-      // The numbers stay; a page that never had any shows the newest sentence.
+    if (answer.status >= 500 && version !== "") { // the numbers stay
       trouble = page.querySelector(".notice")?.textContent ?? "The dashboard cannot read the tables.";
       askedAt = null;
       return;
     }
-    if (paused || isSelecting() || isPressed()) {
-      [answeredAt, askedAt] = [Date.now(), null]; // the next answer has the change, too
-      return;
-    }
     trouble = "";
     took(answer);
-    if (!page) return;
+    // The next answer has the change, too.
+    if (!page || paused || isSelecting() || isPressed()) return;
     morph(page);
-    if (isPast && version === "") paused = true; // the first page with data
+    const isFirst = version === "";
     version = page.body.dataset.version ?? "";
+    if (isPast && isFirst && version !== "") paused = true;
     show();
   };
 
@@ -141,8 +148,6 @@
     asking = true;
     try {
       await ask();
-    } catch (error) {
-      if (!(error instanceof TypeError || error instanceof DOMException)) throw error; // neither network nor deadline
     } finally {
       asking = false;
     }
