@@ -46,8 +46,10 @@ def service_health(metrics: MetricsSettings) -> ServiceHealth:
             return ServiceHealth(is_healthy=True, sentence=f"The service at {url} reports: {_text(page)}")
     except HTTPError as error:
         sentence = f"The service at {url} is unhealthy ({HTTPStatus(error.code).phrase}): {_text(error)}"
-    except (OSError, HTTPException):
+    except (OSError, HTTPException) as error:
         sentence = f"No service answers at {url}: it is probably not running."
+        if isinstance(getattr(error, "reason", error), TimeoutError):
+            sentence = f"The service at {url} has not answered within {_ANSWER_S} s: it may be stuck."
     return ServiceHealth(is_healthy=False, sentence=sentence)
 
 

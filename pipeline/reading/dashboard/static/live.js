@@ -4,7 +4,7 @@
   const EVERY_MS = 1000;
   const DEADLINE_MS = 3000; // of a request
   const SILENT_MS = 5000; // without an answer, the page is not live
-  const PRESS_MS = 5000; // the longest that a pressed button delays an update
+  const PRESS_MS = 30000; // the longest that a pressed button delays an update
   const bar = document.getElementById("live");
   const pause = document.getElementById("pause");
   const status = document.getElementById("told");
@@ -54,7 +54,8 @@
     if (askedAt !== null && Date.now() - Math.max(askedAt, answeredAt) >= SILENT_MS) {
       return `The dashboard has not answered since ${clock(answeredAt + offset)} UTC; retrying.`;
     }
-    return isSelecting() ? "Updates wait while text is selected." : "";
+    if (isSelecting()) return "Updates wait while text is selected.";
+    return isPressed() && Date.now() - pressedAt > EVERY_MS ? "Updates wait while a button is pressed." : "";
   };
 
   // Counts ages, whether or not anything answers.
@@ -167,7 +168,7 @@
     show();
     look();
   });
-  addEventListener("pointerdown", () => { pressedAt = Date.now(); });
+  addEventListener("pointerdown", (event) => { if (event.button === 0) pressedAt = Date.now(); });
   for (const end of ["click", "pointercancel"]) addEventListener(end, () => { pressedAt = 0; });
   // A click follows its pointerup at once, if at all.
   addEventListener("pointerup", () => setTimeout(() => { pressedAt = 0; }));
