@@ -38,7 +38,7 @@ _DASHBOARD: Final = (sys.executable, "-m", "pipeline.cli", "dashboard")
 
 @dataclass(frozen=True)
 class Cost:
-    """What the tabs of a scene cost."""
+    """The cost of the tabs of a scene."""
 
     core: float
     """Share of a core that the dashboard used."""

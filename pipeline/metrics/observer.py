@@ -62,7 +62,7 @@ class Observer:
         host: Host = _NO_HOST,
         interval_ms: int | None = None,
     ) -> None:
-        """`interval_ms` is the time between the starts of batches, for the sentence on health; None leaves it out."""
+        """`interval_ms` is the time between the starts of batches; without it the sentence on health has no pace."""
         self.registry = CollectorRegistry()
         self._warehouse = host.warehouse
         self._max_age_ms = milliseconds(settings.max_age)

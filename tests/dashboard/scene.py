@@ -139,7 +139,7 @@ _OPENER = urllib.request.build_opener(_Stay, urllib.request.ProxyHandler({}))
 
 @contextmanager
 def hanging(warehouse: Path) -> Iterator[None]:
-    """A ledger that does not answer: whoever opens it waits for the writer of a pipe."""
+    """A ledger that does not answer: every process that opens it waits for the writer of a pipe."""
     pipe = warehouse / "ledger" / "_delta_log" / "_last_checkpoint"
     os.mkfifo(pipe)
     try:

@@ -157,6 +157,7 @@ def test_a_list_goes_on_under_a_cursor_and_a_pressed_link_stays(site: Site, peop
             site.batch(*[Event(13, shown := user)] * 9)
             with person.page.expect_response(lambda answer: answer.status == 200):
                 pass
+            expect(person.page.locator("#told")).to_have_text("Updates wait while a button is pressed.")
             person.page.mouse.up()
             expect(person.page.locator("h1")).to_have_text("User ann")
 

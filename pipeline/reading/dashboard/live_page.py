@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from pipeline.instants import now_ms
-from pipeline.reading.dashboard.shared_views import View
+from pipeline.reading.dashboard.shared_views import SharedView
 from pipeline.reading.health_client import ServiceHealth
 
 VERSION: Final = "Tidemark-Version"
@@ -38,7 +38,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class PageState:
-    """What a page displays in addition to its content."""
+    """The state that a page displays in addition to its content."""
 
     now: int
     committed_at: int | None
@@ -69,11 +69,11 @@ class RenderedPage:
 
 
 def is_quiet(committed_at: int | None) -> bool:
-    """Returns whether nothing was committed for so long that the service is asked for the reason."""
+    """Returns whether nothing was committed for a time after which the service is asked for the reason."""
     return committed_at is not None and now_ms() - committed_at > _QUIET_MS
 
 
-def state_of(view: View, service: ServiceHealth | None) -> PageState:
+def state_of(view: SharedView, service: ServiceHealth | None) -> PageState:
     """Returns the state in which a view is displayed now."""
     reading, now = view.reading, now_ms()
     content: Content = reading.content

@@ -28,7 +28,7 @@ _PENDING: Final = 32
 _SHARE: Final = 0.08
 """Share of a core that updates of all views together may use, in CPU time of readings."""
 _VIEWED_S: Final = 5.0
-"""A view is displayed by somebody's browser if it was requested within this time."""
+"""A view counts as displayed if it was requested within this time."""
 
 
 class NotFound(TidemarkError):
@@ -40,7 +40,7 @@ class StillReading(TidemarkError):
 
 
 @dataclass(slots=True)
-class View:
+class SharedView:
     """A page by its address, and its last reading."""
 
     question: Question[Reading[Any]] = field(default_factory=lambda: Question("view"))
@@ -63,10 +63,10 @@ class SharedViews:
 
     def __init__(self, reader: TableReader) -> None:
         self._reader = reader
-        self._views: OrderedDict[str, View] = OrderedDict()
+        self._views: OrderedDict[str, SharedView] = OrderedDict()
 
-    async def look(self, address: str, read: Read, *, is_update: bool) -> View:
-        """Returns a view with a reading: a new one, or the last one and why it is not renewed.
+    async def look(self, address: str, read: Read, *, is_update: bool) -> SharedView:
+        """Returns a view with a new reading, or with its last reading and the reason why it is not renewed.
 
         Without an earlier reading, raises StillReading, or what the store and `read` raise. `is_update` is false if
         a person waits for the page.
@@ -89,8 +89,8 @@ class SharedViews:
             view.trouble = f"The tables cannot be read: {one_line(error)}"
         return view
 
-    def _requested(self, address: str) -> View:
-        view = self._views.get(address) or View()
+    def _requested(self, address: str) -> SharedView:
+        view = self._views.get(address) or SharedView()
         if view.question.asked_at is None and self._pending() >= _PENDING:
             raise StillReading(f"The tables are being read for {_PENDING} other pages.")
         self._views[address] = view
@@ -109,7 +109,7 @@ class SharedViews:
         displayed = sum(now - view.requested < _VIEWED_S for view in self._views.values())
         return now >= known.read_at + known.cpu_s * displayed / _SHARE
 
-    def _silence(self, view: View) -> str:
+    def _silence(self, view: SharedView) -> str:
         """Returns why a view has no new reading; empty while it is not late. Raises StillReading without a reading."""
         now, asked_at = now_ms(), view.question.asked_at
         last = self._reader.answered_at

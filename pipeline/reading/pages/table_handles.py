@@ -22,30 +22,34 @@ class TableHandles:
         self._handles: dict[str, DeltaTable | None] = {}
         self._logs: LogStates | None = None
         """The logs as of the handles; None if unknown."""
+        self._version: str | None = None
+        """The version as of the handles; None if it has to be computed."""
 
     @property
     def version(self) -> str:
         """The versions of all tables that were read, as text. Equal texts mean equal tables."""
-        tables = sorted((name, table) for name, table in self._handles.items() if table is not None)
-        return " ".join(f"{name} {table.metadata().id} {table.version()}" for name, table in tables)
+        if self._version is None:
+            tables = sorted((name, table) for name, table in self._handles.items() if table is not None)
+            self._version = " ".join(f"{name} {table.metadata().id} {table.version()}" for name, table in tables)
+        return self._version
 
     def find(self, name: str) -> DeltaTable | None:
         """Returns the table with a name, as of the last refresh; None if it did not exist."""
         if name not in self._handles:
             self._handles[name] = find_table(name, self.warehouse)
-            self._logs = None
+            self._logs = self._version = None
         return self._handles[name]
 
     def clear(self) -> None:
         """Forgets all handles."""
-        self._handles, self._logs = {}, None
+        self._handles, self._logs, self._version = {}, None, None
 
     def refresh(self) -> None:
         """Moves all handles to the newest versions. Costs no request if the logs are local and unchanged."""
         logs = self._log_states()
         if logs is not None and logs == self._logs:
             return
-        self._logs = None
+        self._logs = self._version = None
         self._refresh_ledger()
         for name, table in self._handles.items():
             if name == LEDGER.name:

@@ -86,7 +86,7 @@ class CurrentTables:
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[T]):
-    """What was read of one version of the tables."""
+    """The content that was read from one version of the tables."""
 
     version: str
     summary: LedgerSummary | None

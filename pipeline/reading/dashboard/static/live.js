@@ -66,8 +66,8 @@
     say(text);
     since.hidden = !isSilent;
     if (isSilent) since.textContent = ` The numbers were current ${span(Date.now() - answeredAt)} ago.`;
-    const isLive = text === "" && Date.now() - answeredAt < SILENT_MS;
-    document.documentElement.dataset.state = isSilent ? "silent" : isLive ? "live" : "still";
+    const isRecent = !paused && Date.now() - answeredAt < SILENT_MS;
+    document.documentElement.dataset.state = isSilent ? "silent" : !isRecent ? "still" : text ? "waits" : "live";
   };
 
   // Rows are matched by what they are about, not by their position: a new row at the top moves no other.
