@@ -15,7 +15,7 @@ from pipeline.instants import now_ms
 from pipeline.metrics.exporter import Exporter
 from pipeline.metrics.observer import Observer
 from pipeline.reading import health_client
-from pipeline.reading.dashboard import shared_views
+from pipeline.reading.dashboard import dashboard_pages, shared_views
 from pipeline.reading.ledger_summary import read_summary
 from pipeline.reading.pages import table_reader
 from pipeline.settings.model import MetricsSettings
@@ -26,6 +26,12 @@ from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
 pytestmark = pytest.mark.slow
 PATHS = ("/", "/reports/page_views", "/users?id=ann", "/dead-letters")
+
+
+@pytest.fixture(autouse=True)
+def _still_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keeps the picture of the watermark from being drawn again for its clock."""
+    monkeypatch.setattr(dashboard_pages, "_CLOCK_MS", 10**15)
 
 
 @pytest.fixture
@@ -72,11 +78,12 @@ def test_an_unchanged_page_is_not_sent_again(
 def test_viewers_share_a_reading_and_pages_are_compressed(
     site: Site, page: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page.get()
+    before = version(page.get())
     site.batch(Event(12))
     readings = Mock(wraps=read_summary)
     monkeypatch.setattr(table_reader, "read_summary", readings)
-    first, second = page.get(), page.get()
+    first = wait_for(lambda: said if version(said := page.get()) != before else None, 60, "the new page")
+    second = page.get()
     assert version(first) == version(second)
     assert readings.call_count == 1
     request = urllib.request.Request(page.address, headers={"Accept-Encoding": "gzip"})  # noqa: S310 - our own
@@ -92,8 +99,13 @@ def test_updates_are_limited_to_a_share_of_a_core(site: Site, page: Served, monk
     monkeypatch.setattr(shared_views, "_SHARE", 1e-9)
     site.committed_at += 1
     site.batch(Event(12, "zoe"))
-    late = update(page, "/", displayed)
-    assert (late.status, int(late.headers["Tidemark-Committed"])) == (204, site.committed_at)
+
+    def knows_the_batch() -> bool:
+        late = update(page, "/", displayed)
+        assert late.status == 204
+        return int(late.headers["Tidemark-Committed"]) == site.committed_at
+
+    wait_for(knows_the_batch, 60, "the look at the new batch")
     wait_for(lambda: "zoe" in page.get().text, 60, "the page that a person loads")
 
 
