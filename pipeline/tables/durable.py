@@ -57,6 +57,12 @@ def local(uri: str) -> Path | None:
     return None if "://" in uri else Path(uri)
 
 
+def log_of(warehouse: str, table: str) -> Path | None:
+    """Returns the folder of the log of a table, which may not exist; None if the warehouse is not local."""
+    folder = local(warehouse)
+    return None if folder is None else folder / table / _LOG
+
+
 def _checkpoint(entry: Path) -> list[Path]:
     """Returns the files of the checkpoint at a version, if there is one."""
     checkpoint = entry.with_suffix(".checkpoint.parquet")

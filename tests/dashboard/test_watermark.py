@@ -25,6 +25,7 @@ def summary(
     """Partitions by the seconds that their newest event is old, and for how many seconds each has been silent."""
     quiet = (*silent, *[0.0] * (len(heads) - len(silent)))
     return LedgerSummary(
+        table_id="",
         batch=10**9 + 7,
         topic="t",
         committed_at=NOW,
