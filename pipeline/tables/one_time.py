@@ -1,4 +1,4 @@
-"""Checks that all tables of a warehouse are of one time: that none was restored from an older or newer copy.
+"""Checks that all tables of a warehouse are of one time: that no table comes from an older or newer copy.
 
 It compares transaction versions with the ledger's newest batches, so it costs a start the same in a large warehouse.
 """

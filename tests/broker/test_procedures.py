@@ -108,7 +108,7 @@ def add(host: Host, topic: str, when: Iterable[int]) -> None:
 
 
 def of(when: Iterable[int]) -> Views:
-    """What a report must show of events, of which each but the last has a window that is published."""
+    """Returns the page views of events, of which each but the last has a published window."""
     return Counter(("ann", time) for time in [*when][:-1])
 
 
@@ -117,7 +117,6 @@ def shown(warehouse: Path) -> Views:
     return Counter({(user, start): views for (user, start, _), (views, *_) in page_views(warehouse).items()})
 
 
-@pytest.mark.timeout(300)
 def test_a_copy_of_a_running_service_is_restored_and_every_event_counts_once(host: Host, topic: str) -> None:
     warehouse = host.root / "data" / "tidemark"
     add(host, topic, times(0, 4))
@@ -147,7 +146,6 @@ def test_a_copy_of_a_running_service_is_restored_and_every_event_counts_once(hos
     assert assert_conserved(warehouse).counted == 12 + 4
 
 
-@pytest.mark.timeout(300)
 def test_a_warehouse_is_moved_and_its_reports_go_on_with_a_mirror_of_the_topic(
     host: Host, topic: str, make_topic: Callable[..., str], capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -178,7 +176,6 @@ def test_a_warehouse_is_moved_and_its_reports_go_on_with_a_mirror_of_the_topic(
     assert views == of(times(0, 30))
 
 
-@pytest.mark.timeout(300)
 def test_a_day_a_report_and_a_second_topic_have_warehouses_of_their_own(
     host: Host, topic: str, make_topic: Callable[..., str], capfd: pytest.CaptureFixture[str]
 ) -> None:
