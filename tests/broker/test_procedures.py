@@ -1,11 +1,12 @@
 """The commands of the pages on backup, moving and reprocessing, as they are printed, with a real broker and Spark."""
 
+import json
 import re
 import shutil
 import subprocess
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, running
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
-from tests.support.warehouse import has_read, page_views, rows
+from tests.support.warehouse import forget, has_read, page_views, rows
 
 MINUTE, HOUR = 60_000, 3_600_000
 MAY_1 = 1_714_521_600_000  # 2024-05-01T00:00:00Z
@@ -117,6 +118,14 @@ def shown(warehouse: Path) -> Views:
     return Counter({(user, start): views for (user, start, _), (views, *_) in page_views(warehouse).items()})
 
 
+def lines_with(warehouse: Path, path: str) -> Iterator[str]:
+    """Yields the kind of each action in the tables' logs that has a path; fails if another file has it."""
+    for file in filter(Path.is_file, warehouse.rglob("*")):
+        if path.encode() in file.read_bytes():
+            assert file.suffix == ".json", file
+            yield from (next(iter(json.loads(line))) for line in file.read_text().splitlines() if path in line)
+
+
 def test_a_copy_of_a_running_service_is_restored_and_every_event_counts_once(host: Host, topic: str) -> None:
     warehouse = host.root / "data" / "tidemark"
     add(host, topic, times(0, 4))
@@ -132,6 +141,7 @@ def test_a_copy_of_a_running_service_is_restored_and_every_event_counts_once(hos
                 wait_for(lambda: has_read(warehouse, 13), PATIENCE_S, "the batch")
     add(host, topic, times(4, 6))
     host.do("backup.md", "Restore")
+    forget()
     expected = Counter({("ann", times(0, 4)[-1]): 1}) + of(times(0, 6))
     assert shown(warehouse) == expected
 
@@ -142,6 +152,7 @@ def test_a_copy_of_a_running_service_is_restored_and_every_event_counts_once(hos
     run = ["run", "--config", str(host.root / "etc" / "tidemark.toml"), "--until-caught-up"]
     assert main(run) == 2
     assert main([*run, "--kafka.on-data-loss", "record"]) == 0
+    forget()
     assert sum(row["lost"] for row in rows(warehouse, "ledger")) == 3
     assert assert_conserved(warehouse).counted == 12 + 4
 
@@ -155,8 +166,7 @@ def test_a_warehouse_is_moved_and_its_reports_go_on_with_a_mirror_of_the_topic(
     host.do("moving.md", "To another folder")
     moved = host.root / "srv" / "tidemark"
     assert shown(moved) == of(times(0, 24))
-    named = [file for file in moved.rglob("*") if file.is_file() and str(host.root).encode() in file.read_bytes()]
-    assert named == []
+    assert {*lines_with(moved, str(host.root))} <= {"commitInfo"}
 
     moved.rename(host.root / "data" / "tidemark")
     mirror = make_topic(1, **ANY_TIMESTAMP)
@@ -185,7 +195,7 @@ def test_a_day_a_report_and_a_second_topic_have_warehouses_of_their_own(
     assert host.run("systemctl", "start", "tidemark") == 0
     host.do("reprocessing.md", "A day")
     printed = capfd.readouterr().out
-    assert printed.count("\nann,") == len(times(0, 24))
+    assert printed.count(",ann,1,") == len(times(0, 24))
     assert "2024-05-01" in (host.root / "data" / "may-1.html").read_text()
     host.do("reprocessing.md", "A report with history")
     hours = Counter(round(row["window_start"].timestamp()) for row in rows(host.root / "data" / "green", "by_hour"))
