@@ -49,6 +49,14 @@ def mend(uri: str) -> None:
         entry.rename(entry.with_suffix(".torn"))
 
 
+def intact_version(uri: str) -> int | None:
+    """Returns the version of a local table to which `mend` would roll it back; None if it would change nothing."""
+    folder = local(uri)
+    entries = sorted((folder / _LOG).glob("[0-9]*.json"), reverse=True) if folder else []
+    intact = next((entry for entry in entries if folder and _is_complete(entry, folder)), None)
+    return int(intact.stem) if intact and intact != entries[0] else None
+
+
 def local(uri: str) -> Path | None:
     """Returns the folder of a table on a local file system, None for any other store."""
     parsed = urlparse(uri)

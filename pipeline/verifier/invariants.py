@@ -9,6 +9,7 @@ from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, EVENT_IDS, LEDGER, PANES
 from pipeline.verifier import (
     conservation,
+    copied_tables,
     fired_windows,
     ledger_balance,
     offset_continuity,
@@ -43,6 +44,7 @@ INVARIANTS: Final[tuple[Invariant, ...]] = (
     Invariant("windows have fired, once", fired_windows.check, (CORRECTIONS.name,)),
     Invariant("counted events are conserved", conservation.check, (PANES.name, DEAD_LETTERS.name, CORRECTIONS.name)),
     Invariant("events are counted once", unique_events.check, (EVENT_IDS.name,)),
+    Invariant("tables are of one time", copied_tables.check),
 )
 
 
