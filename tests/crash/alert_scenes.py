@@ -4,7 +4,6 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 
 from confluent_kafka import Producer, TopicPartition
 
@@ -12,14 +11,11 @@ from benchmarks.measure import children
 from demo.topics import admin
 from tests.chaos.rules import Action, Rule
 from tests.crash.alert_stage import A_SECOND, HOUR_MS, MINUTE_MS, PARTITIONS, PATIENCE_S, TOPIC, Stage, event
-from tests.support.certificates import Authority
 from tests.support.processes import Process
 
 OLD_MS = 20 * MINUTE_MS
 NO_RESULTS = Rule("outage", "create,write,link", "page_views/*", Action.FAIL, lasting=True)
-NO_LEDGER = Rule("flapping", "create,write,link", "ledger/*", Action.FAIL, lasting=True)
 TRANSACTION_S = 30
-CYCLES = 4
 
 
 def a_replay_of_old_events(stage: Stage) -> None:
@@ -72,16 +68,6 @@ def a_store_that_refuses(stage: Stage) -> None:
     stage.expect(stage.alert("TidemarkPublicationFailing", "critical"))
     stage.faults.end(NO_RESULTS.name)
     stage.silent("TidemarkPublicationFailing")
-
-
-def a_store_that_fails_again_and_again(stage: Stage) -> None:
-    failing = "tidemark_last_error_timestamp_seconds > tidemark_last_commit_timestamp_seconds"
-    for _ in range(CYCLES):
-        stage.faults.set([NO_LEDGER])
-        stage.sees(failing)
-        stage.faults.end(NO_LEDGER.name)
-        stage.sees("tidemark_last_error_timestamp_seconds < tidemark_last_commit_timestamp_seconds")
-    stage.expect(stage.alert("TidemarkUnstable", "warning", kind="store"))
 
 
 @contextmanager
@@ -137,38 +123,17 @@ def an_overload(stage: Stage) -> None:
 
 
 def a_rollout(stage: Stage, old: Process, second: int) -> None:
-    """A single replacement is no alert: the old service is not missed."""
+    """A single replacement is no alert: the old service is not missed. The new one is the service from now on."""
     stage.watching.watch(stage.port, second)
     assert old.wait(PATIENCE_S) == 1
     stage.sees(f'max_over_time(up{{instance="127.0.0.1:{stage.port}"}}[15s]) == 0')
     stage.expect()
-
-
-def certificate(stage: Stage, valid: timedelta) -> tuple[str, ...]:
-    """Writes the certificate of the page; returns the options that name it."""
-    pair = Authority(stage.folder / "tls", "authority").sign("page", valid)
-    return ("--metrics.certificate", str(pair.certificate), "--metrics.key", str(pair.key))
-
-
-def services_that_replace_each_other(stage: Stage, second: Process) -> None:
-    """The service that was replaced has been started again; its certificate ends tomorrow."""
-    stage.watching.watch(tls=[stage.port])
-    replaced = stage.alert("TidemarkReplaced", "critical", warehouse=stage.warehouse)
-    stage.expect(replaced, stage.alert("TidemarkCertificateEnds", "critical", use="metrics"))
-    assert second.wait(PATIENCE_S) == 1
-    certificate(stage, timedelta(days=100))
-    stage.silent("TidemarkCertificateEnds", "TidemarkRecordLagGrowing", "TidemarkRetentionNear", "TidemarkReplaced")
-
-
-def clocks_that_are_all_ahead(stage: Stage) -> None:
-    """Nothing caps the watermark of this service."""
-    stage.site.ahead_ms = dict.fromkeys(range(PARTITIONS), MINUTE_MS // 2)
-    stage.expect(stage.alert("TidemarkClockAhead", "critical"))
-    stage.site.ahead_ms = dict.fromkeys(range(PARTITIONS), 0)
-    stage.silent("TidemarkClockAhead")
+    stage.port = second
+    stage.silent("TidemarkRecordLagGrowing", "TidemarkRetentionNear")
 
 
 def a_broker_that_is_away(stage: Stage) -> None:
+    stage.sees(f'changes(tidemark_batches_total{{instance="127.0.0.1:{stage.port}"}}[5m]) > 2')
     stage.broker.kill()
     stage.expect(stage.alert("TidemarkFailing", "critical", kind="broker"))
     stage.broker.start()

@@ -14,7 +14,7 @@ from confluent_kafka import Producer
 from demo.broker import Broker
 from producers.encode import encode_one
 from tests.chaos.rules import Faults
-from tests.support.monitoring import Monitoring, listens
+from tests.support.monitoring import Monitoring, answers
 from tests.support.processes import SMALL_DRIVER, Process
 from tests.support.services import ANY_TIMESTAMP, Clock
 from tests.support.waiting import wait_for
@@ -32,11 +32,11 @@ OF_THE_MACHINE = (
     "TidemarkFreshness",
     "TidemarkNoCommit",
     "TidemarkRecordLag",
-    "TidemarkRetentionApproaching",
+    "TidemarkRetention",
     "TidemarkWatermarkLagUnusual",
     "TidemarkPublicationBehind",
 )
-"""Alerts that a full disk, or another test at the same time, may cause."""
+"""Alerts that a full disk, another test at the same time, or the backlog after a scene may cause."""
 SETTINGS = (
     *("--batch.interval", "200ms", "--kafka.connect-timeout", "1s", "--log-format", "json"),
     *("--window.size", "1s", "--time.bound", "1s", "--time.idle-timeout", "2s"),
@@ -111,7 +111,7 @@ class Stage:
         assert [alert for alert in arrived if alert not in self.expected and not is_of_the_machine(alert)] == []
 
     def silent(self, *names: str) -> None:
-        """Returns when none of these alerts fires any more."""
+        """Returns when these alerts have ended."""
         started_s = time.monotonic()
         for name in names:
             wait_for(lambda name=name: name not in self.watching.firing(), PATIENCE_S, f"the end of {name}")  # type: ignore[misc]
@@ -148,11 +148,11 @@ def at_work(broker: Broker) -> Iterator[Site]:
 def service(
     folder: Path, broker: Broker, port: int, *more: str, environment: Mapping[str, str] | None = None
 ) -> Iterator[Process]:
-    """Starts a service on the warehouse; returns when it has its page."""
+    """Starts a service on the warehouse; returns when its page answers."""
     where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", TOPIC, "--metrics.port", str(port))
     options = (*where, "--warehouse", str(folder / "warehouse"), *SETTINGS, *more)
     command = [sys.executable, "-m", "pipeline.cli", "run", *options]
     with Process(command, folder / f"{port}.log", {**SMALL_DRIVER, **(environment or {})}) as process:
-        wait_for(lambda: listens(port) or not process.alive, PATIENCE_S, "a page of the service")
+        wait_for(lambda: answers(port, "/healthz") or not process.alive, PATIENCE_S, "an answer of the service")
         assert process.alive, process.said
         yield process

@@ -1,4 +1,4 @@
-"""A service broken in twenty ways: each time its alert arrives, and no other, and ends; a rollout is no alert.
+"""A service broken in many ways: each time its alert arrives, and no other, and ends; a rollout is no alert.
 
 One broker, one Prometheus and one Alertmanager for all of it, with the rules that are shipped; only their durations are
 shorter (`FASTER`). The dashboards' queries are asked while the service is well. `-s` prints the seconds of each alert.
@@ -8,7 +8,6 @@ import json
 import re
 import sys
 from collections.abc import Sequence
-from datetime import timedelta
 from math import isnan
 from pathlib import Path
 
@@ -44,7 +43,7 @@ ABSENT_WHEN_WELL = re.compile(r"certificate|last_error|unpublished_since|tidemar
 
 @pytest.mark.broker
 @pytest.mark.jvm
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1200)
 @NEEDS_FAULTS
 def test_each_failure_fires_its_alert_and_no_other_until_it_is_mended(tmp_path: Path) -> None:
     tool("prometheus")  # before anything is started
@@ -76,19 +75,12 @@ def of_one_service(stage: Stage, process: Process) -> None:
 
 
 def of_several_services(stage: Stage, first: Process, port: int) -> None:
-    with service(stage.folder, stage.broker, port, *MANY) as second:
+    with service(stage.folder, stage.broker, port, *MANY):
         scenes.a_rollout(stage, first, port)
         *lines, last = OF_OTHERS.sub("", first.said).splitlines()
         assert last.startswith("tidemark: another service has opened epoch 2")
         every_word_is_an_object(lines)
-        first.log.unlink()
-        tls = scenes.certificate(stage, timedelta(days=1))
-        more = (*MANY, *tls, "--time.max-ahead-of-clock", "off")
-        with service(stage.folder, stage.broker, stage.port, *more, environment=stage.faults.environment):
-            scenes.services_that_replace_each_other(stage, second)
-            scenes.clocks_that_are_all_ahead(stage)
-            scenes.a_store_that_fails_again_and_again(stage)
-            scenes.a_broker_that_is_away(stage)
+        scenes.a_broker_that_is_away(stage)
 
 
 def well(stage: Stage) -> None:

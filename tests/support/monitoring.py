@@ -2,7 +2,6 @@
 
 import json
 import re
-import socket
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,12 +50,11 @@ class Monitoring:
     port: int
     receiver: Receiver
 
-    def watch(self, *services: int, tls: Sequence[int] = ()) -> None:
-        """From now on Prometheus asks the services on these ports, `tls` by HTTPS."""
+    def watch(self, *services: int) -> None:
+        """From now on Prometheus asks the services on these ports."""
         targets = self.folder / "targets.json"
         unfinished = targets.with_suffix(".unfinished")
-        groups = {"http": services, "https": tls}
-        unfinished.write_text(json.dumps([_targets(ports, scheme) for scheme, ports in groups.items() if ports]))
+        unfinished.write_text(json.dumps([{"targets": [f"127.0.0.1:{port}" for port in services]}]))
         unfinished.replace(targets)
 
     def firing(self) -> set[str]:
@@ -101,14 +99,8 @@ def _prometheus(folder: Path, alertmanager: int) -> Mapping[str, Any]:
         **shipped,
         "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
         "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{alertmanager}"]}]}]},
-        "scrape_configs": [
-            {"job_name": job["job_name"], "file_sd_configs": found, "tls_config": {"insecure_skip_verify": True}}
-        ],
+        "scrape_configs": [{"job_name": job["job_name"], "file_sd_configs": found}],
     }
-
-
-def _targets(ports: Sequence[int], scheme: str) -> Mapping[str, Any]:
-    return {"targets": [f"127.0.0.1:{port}" for port in ports], "labels": {"__scheme__": scheme}}
 
 
 def faster(rules: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -171,15 +163,6 @@ def answers(port: int, path: str) -> bool:
             return bool(answer.status == 200)
     except OSError:
         return False
-
-
-def listens(port: int) -> bool:
-    """Whether a server of this machine accepts connections, by HTTP or HTTPS."""
-    try:
-        socket.create_connection(("127.0.0.1", port)).close()
-    except OSError:
-        return False
-    return True
 
 
 def _write(path: Path, data: Mapping[str, Any]) -> None:
