@@ -1,6 +1,6 @@
 # Needs Python 3.11 and make; installs everything else. Stamp files record which steps are done.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-fast coverage chaos simulate soak flink check format bench audit lock pages clean
+.PHONY: help setup demo test test-all test-fast coverage chaos simulate soak flink check format bench audit release lock pages clean
 
 # The first interpreter that is new enough; override it by `make setup PYTHON=...`.
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
@@ -21,7 +21,7 @@ help: ## list the targets
 
 setup: $(SYNCED) $(JAVA) $(JARS) ## install uv, dependencies, Java and jars (done first by every target that needs them)
 
-demo: setup ## run Kafka, a producer and the pipeline on this machine; ARGS=... are passed to the producer
+demo: setup ## run Kafka, a producer and the pipeline on this machine; ARGS="--rate 5000 --keep FOLDER"; --help lists all
 	$(RUN) demo $(ARGS)
 
 # Two files at a time, each with its own broker and Spark: a single test leaves half of two cores idle. In the order of
@@ -68,6 +68,9 @@ bench: setup $(CLASSES) ## run the benchmarks with peers (Flink needs a JDK; dow
 
 audit: $(SYNCED) ## check licences and known vulnerabilities (osv.dev) of what is shipped (build/sbom.cdx.json)
 	$(RUN) dev.audit
+
+release: $(SYNCED) ## build wheel, sdist, chart, SBOM, checksums and image into dist/ (no tag); ARGS=--check compares two builds
+	$(RUN) dev.release $(ARGS)
 
 lock: $(SYNCED) ## write the locks of jars from the versions in dev/lock_jars.py (needs Maven)
 	$(RUN) dev.lock_jars

@@ -22,6 +22,7 @@ from benchmarks import (
     partitions,
     results,
     start,
+    tabs,
     totals,
     users,
     versions,
@@ -76,6 +77,10 @@ def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
     if "views" in options.only:
         parts["views"] = views.views_by_rows(options.view_rows, options.looks, work)
         console.print(views.render(parts["views"]))
+    if "tabs" in options.only:
+        found = tabs.costs(options.tabs_for / 1000, work)
+        parts["tabs"] = {scene: asdict(cost) for scene, cost in found.items()}
+        console.print(tabs.render(found))
     if "freshness" in options.only:
         _freshness(options, work, console, parts)
     if "collect" in options.only:

@@ -26,6 +26,7 @@ PARTS: Final = (
     "versions",
     "age",
     "views",
+    "tabs",
     "day",
     "sessions",
     "totals",
@@ -44,7 +45,7 @@ _QUICK: Final = (
     "--bad-records 300000 "
     "--ages 2000,20000 --view-rows 100000,500000 --looks 2 --engine-rows 100000 --remembered 100000,1000000 "
     "--duration 1m --warm-up 30s --slice 15s --rate 10000 --day-batches 300 --session-batches 20 --totals-users 20000 "
-    "--collect-for 2s --collect-rounds 1"
+    "--tabs-for 2s --collect-for 2s --collect-rounds 1"
 )
 
 
@@ -183,6 +184,7 @@ def _views(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("views").add_argument
     add("--view-rows", type=typed(_sizes), default=(1_000_000, 10_000_000), metavar="N,...", help="rows of page_views")
     add("--looks", type=typed(whole), default=10, help="requests for each view of the dashboard")
+    add("--tabs-for", type=typed(length_ms), default="60s", help="time for each number of tabs of the dashboard")
 
 
 def _micro(parser: argparse.ArgumentParser) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
+from urllib.error import HTTPError
 
 import numpy as np
 import pyarrow as pa
@@ -60,11 +61,11 @@ def views_by_rows(numbers: Sequence[int], looks: int, work: Path) -> dict[int, d
     for number in numbers:
         warehouse = work / f"views-{number}"
         windows = max(1, number // _USERS)
-        _write(str(warehouse), windows)
+        write_warehouse(str(warehouse), windows)
         port = free_port()
         command = (*_DASHBOARD, "--warehouse", str(warehouse), "--dashboard.port", str(port))
         with child("dashboard", command, work) as dashboard:
-            _await(port)
+            await_page(port)
             found[number] = {name: _measure(warehouse, windows, port, path, looks) for name, path in _VIEWS.items()}
             dashboard.check()
     return found
@@ -73,7 +74,7 @@ def views_by_rows(numbers: Sequence[int], looks: int, work: Path) -> dict[int, d
 def _measure(warehouse: Path, windows: int, port: int, path: str, looks: int) -> dict[str, float]:
     seconds = []
     for _ in range(looks):
-        _commit(str(warehouse), windows)
+        commit_batch(str(warehouse), windows)
         time.sleep(_APART_S)
         begun = time.perf_counter()
         _ask(port, path)
@@ -82,11 +83,19 @@ def _measure(warehouse: Path, windows: int, port: int, path: str, looks: int) ->
 
 
 def _ask(port: int, path: str) -> None:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=_ANSWER_S) as answer:
-        answer.read()
+    """Asks for a page until it is complete: the dashboard answers within a second, and a reading may take longer."""
+    while True:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=_ANSWER_S) as answer:
+                answer.read()
+                return
+        except HTTPError as error:
+            if "Retry-After" not in error.headers:
+                raise
 
 
-def _await(port: int) -> None:
+def await_page(port: int) -> None:
+    """Waits until the dashboard has read its first page. Raises RuntimeError after a minute."""
     for _ in range(_ANSWER_S * 10):
         try:
             return _ask(port, "/")
@@ -95,7 +104,7 @@ def _await(port: int) -> None:
     raise RuntimeError("the dashboard of a benchmark does not answer")
 
 
-def _write(warehouse: str, windows: int) -> None:
+def write_warehouse(warehouse: str, windows: int) -> None:
     """Writes the warehouse of a service that has run for `windows` minutes, with its small files merged."""
     ledger = open_table(LEDGER, warehouse)
     opening = Opening(_POLICY, {}).to_text()
@@ -115,7 +124,7 @@ def _write(warehouse: str, windows: int) -> None:
         write_deltalake(DeltaTable(PANES.uri(warehouse)), data, mode="append", partition_by=list(PANES.partition_by))
 
 
-def _commit(warehouse: str, windows: int) -> None:
+def commit_batch(warehouse: str, windows: int) -> None:
     """Commits a batch, so that the ledger has changed."""
     ledger = DeltaTable(LEDGER.uri(warehouse))
     write_deltalake(ledger, _ledger(np.array([windows * _BATCHES + ledger.version()])), mode="append")

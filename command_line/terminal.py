@@ -3,23 +3,37 @@
 No other module may use rich: its own console interprets markup, and passes control characters on.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import rich.console
 from rich.columns import Columns
-from rich.console import Group, RenderableType
+from rich.console import ConsoleOptions, Group, RenderableType, RenderResult
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from command_line.printable import printable
 
-__all__ = ["Columns", "Console", "Group", "Live", "RenderableType", "Table", "styled"]
+__all__ = ["Columns", "Console", "FirstFitting", "Group", "Live", "RenderableType", "Table", "styled"]
 
 
 def styled(text: str, style: str) -> Text:
     """Returns text in a style, such as `bold red`."""
     return Text(printable(text), style)
+
+
+class FirstFitting:
+    """The first of several forms of a text that fits into the height of the terminal, else the last form."""
+
+    def __init__(self, forms: Sequence[RenderableType]) -> None:
+        self._forms = forms
+
+    def __rich_console__(self, console: rich.console.Console, options: ConsoleOptions) -> RenderResult:
+        """Yields the form."""
+        free = options.update(height=None)
+        fitting = (f for f in self._forms if len(console.render_lines(f, free, pad=False)) < console.size.height)
+        yield next(fitting, self._forms[-1])
 
 
 class Console(rich.console.Console):

@@ -5,22 +5,23 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import click
-
+from command_line.keys import Keys
 from command_line.main import run as run_command
-from command_line.terminal import Console, Live, RenderableType
+from command_line.terminal import Console, Live, RenderableType, styled
 from demo.broker import Broker
 from demo.check import as_table, check
 from demo.children import Child, child, free_port
+from demo.options import command
 from pipeline.errors import SetUpError, TidemarkError
+from pipeline.instants import now_ms
 from pipeline.reading.service_status import read_status
-from pipeline.reading.status_view import Status, render
+from pipeline.reading.status_view import Status, render, render_screen
 from pipeline.verifier.invariants import verify
 from pipeline.verifier.verification_report import show
-from producers.options import simulate_options
 from producers.truth import Truth
 
 TOPIC: Final = "events"
@@ -45,46 +46,68 @@ SITE: Final = (
 )
 _PYTHON: Final = (sys.executable, "-m")
 _CAUGHT_UP_S: Final = 120
+_QUITS: Final = ("q", "Q")
 _console = Console()
 
 
 def main(arguments: Sequence[str] = ()) -> int:
     """Runs the demo; returns 0 only if the tables match the truth file and every invariant holds.
 
-    `arguments` are further options of `producers simulate`, such as `--rate 5000`; with a wrong option it returns 2.
+    `arguments` are `--keep` and options of `producers simulate`, such as `--rate 5000`; with a wrong option it returns
+    2. In a terminal the dashboard stays until `q` or Ctrl-C.
     """
-    simulate = click.Command("demo", params=simulate_options(), callback=lambda **_: 0)
-    if (code := run_command(simulate, ["--topic", TOPIC, *arguments])) or "--help" in arguments:
-        return code
-    seconds = float(os.environ.get("DEMO_SECONDS", "60"))
+    return run_command(command(_run, arguments), arguments)
+
+
+def _run(keep: Path | None, of_producer: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="tidemark-demo-") as folder:
         try:
-            return _demo(Path(folder), seconds, arguments)
+            return _demo(Path(folder), keep or Path(folder) / "warehouse", of_producer)
         except TidemarkError as error:
-            _console.print(f"demo: {error}")
+            for line in f"demo: {error}".splitlines():
+                _console.print(styled(line, "bold red"))
             return 2 if isinstance(error, SetUpError) else 1
 
 
-def _demo(folder: Path, seconds: float, arguments: Sequence[str]) -> int:
-    warehouse, truth, page, port = folder / "warehouse", folder / "truth.json", free_port(), free_port()
+def _demo(folder: Path, warehouse: Path, of_producer: Sequence[str]) -> int:
+    page, port = free_port(), free_port()
     _console.print(f"Dashboard   http://127.0.0.1:{page}/ (the tables as a web page)")
     dashboard = ("dashboard", "--warehouse", str(warehouse), "--dashboard.port", str(page), "--metrics.port", str(port))
-    with child("dashboard", (*_PYTHON, "pipeline.cli", *dashboard), folder), Broker(folder / "kafka") as broker:
+    with child("dashboard", (*_PYTHON, "pipeline.cli", *dashboard), folder):
+        truth = _produce_and_count(folder, warehouse, port, of_producer)
+        lines, verification = check(truth, str(warehouse)), verify(str(warehouse))
+        _console.print(render(read_status(str(warehouse)), now_ms()), as_table(lines))
+        show(verification, _console)
+        _await_end(page)
+    return 0 if verification.is_sound and all(line.sent == line.found for line in lines) else 1
+
+
+def _produce_and_count(folder: Path, warehouse: Path, port: int, of_producer: Sequence[str]) -> Truth:
+    """Runs broker, service and producer, and ends them once all is counted; returns what was sent."""
+    truth, seconds = folder / "truth.json", float(os.environ.get("DEMO_SECONDS", "60"))
+    with Broker(folder / "kafka") as broker:
         broker.create_topic(TOPIC, PARTITIONS)
         _print_addresses(broker.bootstrap_servers, warehouse, port)
         where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", TOPIC)
         own = ("--warehouse", str(warehouse), "--metrics.port", str(port), *SERVICE)
         run = (*_PYTHON, "pipeline.cli", "run", *where, *own)
-        simulate = (*_PYTHON, "producers", "simulate", *where, "--truth", str(truth), *SITE, *arguments)
+        simulate = (*_PYTHON, "producers", "simulate", *where, "--truth", str(truth), *SITE, *of_producer)
         with child("service", run, folder) as service, child("producer", simulate, folder) as site:
             _watch(warehouse, seconds, service, site)
             site.end()
             _await_all_read(warehouse, sum(Truth.load(truth).partitions.values()), service)
             service.end()
-    lines, verification = check(Truth.load(truth), str(warehouse)), verify(str(warehouse))
-    _console.print(_picture(read_status(str(warehouse))), as_table(lines))
-    show(verification, _console)
-    return 0 if verification.is_sound and all(line.sent == line.found for line in lines) else 1
+    return Truth.load(truth)
+
+
+def _await_end(page: int) -> None:
+    """In a terminal, keeps the dashboard until a person ends the demo."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return
+    _console.print(f"The dashboard stays at http://127.0.0.1:{page}/ until q or Ctrl-C.")
+    with suppress(KeyboardInterrupt), Keys() as keys:
+        while keys.pressed(1) not in _QUITS:
+            pass
 
 
 def _print_addresses(servers: str, warehouse: Path, port: int) -> None:
@@ -92,31 +115,33 @@ def _print_addresses(servers: str, warehouse: Path, port: int) -> None:
         f"Kafka       {servers}, topic {TOPIC}, {PARTITIONS} partitions",
         f"Warehouse   {warehouse} (Delta tables page_views, dead_letters, ledger)",
         f"Prometheus  http://127.0.0.1:{port}/metrics, /healthz, /readyz",
-        "Spark takes some seconds to start; Ctrl-C ends the demo with its final check.",
+        "Spark takes some seconds to start; q or Ctrl-C ends the stream with its final check.",
         "",
         sep="\n",
     )
 
 
-def _watch(warehouse: Path, seconds: float, *children: Child) -> None:
-    """Displays the tables, for `seconds` from the first batch on or until Ctrl-C."""
+def _watch(warehouse: Path, seconds: float, service: Child, site: Child) -> None:
+    """Displays the tables, for `seconds` from the first batch on or until `q` or Ctrl-C."""
     ends = None
     try:
-        with Live(console=_console, refresh_per_second=2) as live:
+        with Keys() as keys, Live(console=_console, auto_refresh=False) as live:
             while ends is None or time.monotonic() < ends:
                 status = read_status(str(warehouse))
                 if ends is None and status.summary and status.summary.batch_in_epoch:
                     ends = time.monotonic() + seconds
-                live.update(_picture(status))
-                for running in children:
-                    running.check()
-                time.sleep(0.5)
+                live.update(_picture(status), refresh=True)
+                service.check()
+                site.check(may_finish=True)
+                if keys.pressed(0.5) in _QUITS:
+                    break
     except KeyboardInterrupt:
-        _console.print("stopping ...")
+        pass
+    _console.print("stopping ...")
 
 
 def _picture(status: Status) -> RenderableType:
-    return render(status, time.time_ns() // 1_000_000)
+    return render_screen(status, now_ms(), styled("q ends the stream", "dim"))
 
 
 def _await_all_read(warehouse: Path, sent: int, service: Child) -> None:

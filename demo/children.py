@@ -25,14 +25,15 @@ class Child:
     process: subprocess.Popen[bytes]
     log: Path
 
-    def check(self) -> None:
-        """Raises TidemarkError with the end of the log if the command has ended."""
-        if self.process.poll() is not None:
-            self._fail(f"ended by itself with exit code {self.process.returncode}")
+    def check(self, *, may_finish: bool = False) -> None:
+        """Raises TidemarkError with the end of the log if the command has ended, except with 0 if it `may_finish`."""
+        code = self.process.poll()
+        if code or (code == 0 and not may_finish):
+            self._fail(f"ended by itself with exit code {code}")
 
     def end(self) -> None:
         """Sends SIGTERM and waits. Raises TidemarkError if the exit code is not 0."""
-        self.process.send_signal(signal.SIGTERM)
+        self.process.send_signal(signal.SIGTERM)  # does nothing if it has finished
         if self.process.wait(_END_S):
             self._fail(f"ended with exit code {self.process.returncode}")
 

@@ -1,12 +1,15 @@
 """Lists shipped packages with their licences and known vulnerabilities: `python -m dev.audit`.
 
-Writes build/sbom.cdx.json (CycloneDX): the Python packages of uv.lock except development dependencies, and the jars of
-jars.lock. Exit code 1: a licence is not allowed or a package is vulnerable; 2: the audit failed.
+Writes build/sbom.cdx.json (CycloneDX): the Python packages of uv.lock except development dependencies, the jars of
+jars.lock and the files of vendored.lock. Exit code 1: a licence is not allowed or a package is vulnerable; 2: the
+audit failed.
 """
 
+import base64
 import json
 import subprocess
 import sys
+import tomllib
 from typing import Any, Final
 
 from dev.environment import ROOT, find_uv, uv_environment
@@ -15,6 +18,7 @@ from pipeline.errors import SetUpError
 from pipeline.runtime.jars import Jar, locked
 
 SBOM: Final = ROOT / "build" / "sbom.cdx.json"
+VENDORED: Final = ROOT / "dev" / "vendored.lock"
 _VULNERABLE: Final = 1
 _UNKNOWN: Final = 2
 Component = dict[str, Any]
@@ -27,6 +31,7 @@ def sbom() -> dict[str, Any]:
         _add_licence(component, package_licence(component["name"]))
     jars = {jar.coordinate: (jar, section) for section in ("broker", "spark") for jar in locked(section)}
     bill["components"] += [_jar(jar, section) for jar, section in jars.values()]
+    bill["components"] += [_vendored(purl, package) for purl, package in tomllib.loads(VENDORED.read_text()).items()]
     return bill
 
 
@@ -45,6 +50,22 @@ def _jar(jar: Jar, section: str) -> Component:
         "hashes": [{"alg": "SHA-256", "content": jar.sha256}],
     }
     _add_licence(component, jar_licence(jar.coordinate))
+    return component
+
+
+def _vendored(purl: str, package: dict[str, Any]) -> Component:
+    name, _, version = purl.rpartition("/")[2].partition("@")
+    digest = base64.b64decode(package["integrity"].removeprefix("sha512-")).hex()
+    component: Component = {
+        "type": "library",
+        "bom-ref": purl,
+        "name": name,
+        "version": version,
+        "purl": purl,
+        "scope": "required",
+        "hashes": [{"alg": "SHA-512", "content": digest}],
+    }
+    _add_licence(component, package["licence"])
     return component
 
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +17,7 @@ from dev.podman import environment, has_image, missing_programs, podman
 
 ROOT: Final = Path(__file__).parents[1]
 DOCKERFILE: Final = ROOT / "deploy" / "docker" / "Dockerfile"
-NAME: Final = "localhost/tidemark:0.1.0"
+NAME: Final = f"localhost/tidemark:{version('tidemark-lake')}"
 PYTHON_BASE: Final = "localhost/tidemark-base/python:bookworm"
 UV_BASE: Final = "localhost/tidemark-base/uv:local"
 _CERTIFICATES: Final = "/etc/ssl/certs/ca-certificates.crt"
@@ -52,6 +53,25 @@ def build() -> None:
     command = ["podman", "build", *options, *bases, *certificates, str(ROOT)]
     subprocess.run(command, check=True, env=environment(), stdout=sys.stderr)
     podman("image", "prune", "--force", f"--filter=until={_LAYERS_STAY}")
+
+
+def build_with_engine() -> str:
+    """Builds the image with podman if the base images exist, or with Docker; returns its id, or why it is left out."""
+    if not missing_programs() and has_bases():
+        build()
+        return podman("image", "inspect", "--format={{.Id}}", NAME)
+    if _succeeds("docker", "info"):
+        subprocess.run(["docker", "build", f"--file={DOCKERFILE}", f"--tag={NAME}", str(ROOT)], check=True)
+        inspect = ["docker", "image", "inspect", "--format={{.Id}}", NAME]
+        return subprocess.run(inspect, check=True, capture_output=True, text=True).stdout.strip()
+    return "left out, because Docker does not answer, and podman has no base images (`python -m dev.image` makes them)"
+
+
+def _succeeds(*command: str) -> bool:
+    try:
+        return subprocess.run(command, check=False, capture_output=True).returncode == 0
+    except OSError:
+        return False
 
 
 def main() -> int:

@@ -50,7 +50,10 @@ def serve(settings: Settings, now: Clock = now_ms) -> Exporter:
     require_all(settings)
     ends = partial(certificate_ends, settings.kafka, settings.metrics)
     host = Host(settings.warehouse, partial(space, settings.warehouse), java_pid, ends)
-    return Exporter(Observer(settings.metrics, settings.policy(), now, host=host), settings.metrics)
+    observer = Observer(
+        settings.metrics, settings.policy(), now, host=host, interval_ms=milliseconds(settings.batch.interval)
+    )
+    return Exporter(observer, settings.metrics)
 
 
 @contextmanager

@@ -29,6 +29,10 @@ _VERBS: Final = {
     "dashboard": ("pipeline.commands.dashboard:dashboard", "Serve the tables as a web page."),
     "report": ("pipeline.commands.report:report", "Write a day as one HTML file."),
     "verify": ("pipeline.commands.verify:verify", "Verify the tables against their invariants."),
+    "support-bundle": (
+        "pipeline.commands.support_bundle:support_bundle",
+        "Write versions, settings and state without secrets, for a bug report.",
+    ),
     "live": ("pipeline.commands.live:live", "Print SQL for a view that includes open windows."),
     "sql": ("pipeline.commands.sql:sql", "Query the tables with DuckDB."),
     "sql-server": ("pipeline.commands.sql_server:sql_server", "Serve the tables to BI tools (PostgreSQL protocol)."),

@@ -17,6 +17,7 @@ from command_line.verbs import SectionOption
 from pipeline.errors import SetUpError
 from pipeline.settings.durations import PositiveDuration
 from pipeline.settings.load import CONFIG, Flags, read_file, read_sources, settings_of
+from pipeline.settings.model import Settings
 from pipeline.settings.setting_catalogue import Setting, catalogue
 from pipeline.settings.sources import Source
 
@@ -26,6 +27,8 @@ _USUAL: Final = (
     *("window.size", "reports", "time.bound", "time.allowed_lateness"),
 )
 """Settings that help shows first, in this order."""
+_FILE: Final = "tidemark.file"
+"""Key of the path of the settings file in a Click context."""
 _FLAGS: Final = "tidemark.flags"
 """Key of the settings flags in a Click context."""
 Run = Callable[..., object]
@@ -114,6 +117,11 @@ def warehouse_option(run: Run) -> Run:
     return named(in_file(run))
 
 
+def settings_in_file() -> Settings:
+    """Returns the settings in the environment and in the file of `warehouse_option`. Raises SetUpError."""
+    return settings_of(read_sources({}, click.get_current_context().meta.get(_FILE)))
+
+
 def _absolute(warehouse: str) -> str:
     """Returns a folder as an absolute path, because engines and views may have another directory; a URI unchanged."""
     is_uri = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", warehouse)
@@ -126,6 +134,7 @@ def _config_option(meaning: str, **more: Any) -> Callable[[Run], Run]:
 
 
 def _from_file(context: click.Context, _: click.Parameter, config: Path | None) -> None:
+    context.meta[_FILE] = config
     settings = {} if context.resilient_parsing else read_file(config)
     window = settings.get("window")
     defaults = {

@@ -57,18 +57,13 @@ class Alignment:
         needs = needs | {name: {} for name in self.named}
         self.prefix = _prefix(needs)
         self.fields, written = self._record(records, needs, _ROOT)
-        self.text_count = max((_name_texts(fields, self.prefix) for fields in written), default=0)
         self.writers = {
             types.schema_id: _text(fields, types) for types, fields in zip(self._types, written, strict=True)
         }
 
     def reader_schema(self, fields: Sequence[Field]) -> str:
-        """Returns the reader schema of `fields` and of the texts that must be read before them."""
-        texts = [
-            {"name": f"{self.prefix}t{index}", "type": ["null", "string"], "default": None}
-            for index in range(self.text_count)
-        ]
-        return json.dumps({"type": "record", "name": _ROOT, "fields": [*fields, *texts]})
+        """Returns the reader schema of `fields`."""
+        return json.dumps({"type": "record", "name": _ROOT, "fields": fields})
 
     def _record(
         self, records: Sequence[Mapping[str, Any] | None], needs: Needs, path: str, around: Around | None = None
@@ -167,19 +162,6 @@ def _fields(
         if (position := positions[version]) is not None:
             fields[position] = {"name": field.name, "type": field.types[version]}
     return fields
-
-
-def _name_texts(fields: Sequence[Field], prefix: str) -> int:
-    """Names the texts before the last needed field, and returns how many they are.
-
-    They must be read: Avro's reader skips a text of negative length as an empty text, and would read the next field
-    from inside it.
-    """
-    last = max((index for index, field in enumerate(fields) if not isinstance(field["type"], _Skipped)), default=0)
-    texts = [field for field in fields[:last] if field["type"] in (_Skipped("string"), _Skipped(["null", "string"]))]
-    for index, field in enumerate(texts):
-        field["name"] = f"{prefix}t{index}"
-    return len(texts)
 
 
 def _prefix(names: Iterable[str]) -> str:

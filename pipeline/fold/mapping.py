@@ -130,7 +130,7 @@ class MappedProjection:
 
 
 def has_page(schemas: EventSchemas) -> bool:
-    """Whether every version has the page, as text. A schema may have none if no report has it as a key."""
+    """Whether every version has the page, as text. Only a report that has it as a key needs it."""
     names = schemas.fields.page.split(".")
     fields = [*_along(names, Alignment(schemas.texts, _needs([schemas.fields.page])).fields)]
     kinds = [without_null(kind) for kind in fields[-1].types if kind is not None] if len(fields) == len(names) else []

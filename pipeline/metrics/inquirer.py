@@ -40,8 +40,8 @@ class Inquirer(Generic[T]):
         self._answered = Event()
         self._has_warned = False
 
-    def refresh(self) -> None:
-        """Asks again unless an answer of the last second is known; waits for no longer than `patience_s`."""
+    def refresh(self, *, wait: bool = True) -> None:
+        """Asks again unless an answer of the last second is known; waits for no longer than `patience_s`, or not."""
         ask = self.ask
         if ask is None:
             return
@@ -52,7 +52,8 @@ class Inquirer(Generic[T]):
                     self.unanswered_since = self._asked_at
                 Thread(target=self._inquire, args=(ask, self._answered), name=self._question, daemon=True).start()
             answered = self._answered
-        answered.wait(self._patience_s)
+        if wait:
+            answered.wait(self._patience_s)
 
     def _is_due(self) -> bool:
         if self._asked_at is None:

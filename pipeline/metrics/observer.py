@@ -1,7 +1,7 @@
 """The state of a running service, for metrics and health."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from types import MappingProxyType
 from typing import Final
@@ -15,7 +15,7 @@ from pipeline.event_time.window_states import Firings
 from pipeline.metrics.collector import Collector
 from pipeline.metrics.inquirer import Inquirer
 from pipeline.metrics.metric_catalogue import FailureKind, Step
-from pipeline.metrics.probes import Loop, ProbeAnswer, health, reached, readiness
+from pipeline.metrics.probes import Loop, ProbeAnswer, health, pace, reached, readiness
 from pipeline.metrics.processes import JAVA
 from pipeline.metrics.readings import Readings, read
 from pipeline.metrics.service_state import ServiceState
@@ -27,6 +27,7 @@ from pipeline.settings.model import MetricsSettings
 
 _PATIENCE_S: Final = 0.5
 """Prometheus waits ten seconds for a page, a Kubernetes probe one second."""
+_RUNNING: Final = "the service is running"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +60,16 @@ class Observer:
         now: Callable[[], int],
         patience_s: float = _PATIENCE_S,
         host: Host = _NO_HOST,
+        interval_ms: int | None = None,
     ) -> None:
+        """`interval_ms` is the time between the starts of batches; without it the sentence on health has no pace."""
         self.registry = CollectorRegistry()
         self._warehouse = host.warehouse
         self._max_age_ms = milliseconds(settings.max_age)
         self._stuck_after_ms = milliseconds(settings.stuck_after)
         self._policy = policy
         self._now = now
+        self._interval_ms = interval_ms
         self._log_ends = Inquirer[TopicOffsets]("log_ends", None, self._set_offsets, now, patience_s)
         self._space = Inquirer("space", host.space, self._set_space, now, patience_s)
         self._certificates = Inquirer("certificates", host.certificate_ends, self._set_certificates, now, patience_s)
@@ -108,7 +112,7 @@ class Observer:
         """Notes that an epoch is open. Ready means: what is on the topic now is committed."""
         self._log_ends.refresh()
         with self._lock:
-            self._loop.turn(self._now(), "the service is running")
+            self._loop.turn(self._now(), _RUNNING)
             self._loop.is_starting = False
             self._state.epoch = epoch
             self._state.move_to(frontier)
@@ -172,9 +176,17 @@ class Observer:
             self._caught_up = True
 
     def healthy(self) -> ProbeAnswer:
-        """Returns whether the service's loop turns."""
+        """Returns whether the service's loop turns, and at which pace; waits for no broker."""
+        self._log_ends.refresh(wait=False)
         with self._lock:
-            return health(self._loop, self._now(), self._stuck_after_ms)
+            now = self._now()
+            answer = health(self._loop, now, self._stuck_after_ms)
+            if self._interval_ms is None or self._loop.activity != _RUNNING:
+                return answer
+            last_commit_at = self._state.last_commit_at
+            since_commit_ms = None if last_commit_at is None else now - last_commit_at
+            sentence = f"{answer.sentence} {pace(self._interval_ms, since_commit_ms, self._state.waiting)}"
+            return replace(answer, sentence=sentence)
 
     def ready(self) -> ProbeAnswer:
         """Returns whether the service caught up once, and nothing waits or is unknown for too long."""

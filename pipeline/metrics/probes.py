@@ -87,6 +87,21 @@ def health(loop: Loop, now: int, stuck_after_ms: int) -> ProbeAnswer:
     return ProbeAnswer(ok=False, sentence=f"Unhealthy: {last}, and {limit_ms / 1000:g} s is too long.")
 
 
+def pace(interval_ms: int, since_commit_ms: int | None, waiting: int | None) -> str:
+    """Returns a sentence on how often batches start, when the last one was committed, and how many records wait.
+
+    `since_commit_ms` is None before the first commit of the process, `waiting` while the log ends are unknown.
+    """
+    often = f"a batch starts every {interval_ms / 1000:g} s" if interval_ms else "batches follow one another"
+    last = "no batch was committed yet"
+    if since_commit_ms is not None:
+        last = f"the last one was committed {_seconds(max(0, since_commit_ms))} ago"
+    if waiting is None:
+        return f"{often.capitalize()}; {last}; the brokers have not reported how many records wait."
+    records = {0: "no record waits", 1: "1 record waits"}.get(waiting, f"{waiting:,} records wait")
+    return f"{often.capitalize()}; {last}; {records}."
+
+
 def readiness(
     age_ms: int | None, unpublished_ms: int | None, unanswered_ms: int | None, max_age_ms: int, *, caught_up: bool
 ) -> ProbeAnswer:

@@ -60,6 +60,14 @@ class ServiceState:
         """The committed offset, per partition."""
         return {partition: state.position for partition, state in self.partitions.items()}
 
+    @property
+    def waiting(self) -> int | None:
+        """The number of readable records after the committed offsets; None while the log ends are unknown."""
+        if self.log_ends_at is None:
+            return None
+        ends = self.offsets.readable_ends
+        return sum(max(0, ends.get(partition, 0) - position) for partition, position in self.positions.items())
+
     def move_to(self, frontier: Frontier) -> None:
         """Takes positions and watermark from a committed frontier."""
         self.watermark = frontier.watermark

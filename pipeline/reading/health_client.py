@@ -2,14 +2,16 @@
 
 import ssl
 import urllib.request
+from dataclasses import dataclass
 from http import HTTPStatus
+from http.client import HTTPException
 from typing import Any, Final
 from urllib.error import HTTPError
 
 from pipeline.settings.model import MetricsSettings
 
 _ANSWER_S: Final = 4
-_LONGEST_BYTES: Final = 300
+_LONGEST_BYTES: Final = 500
 _LOCAL_HOSTS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - not to listen there
 
 
@@ -28,18 +30,31 @@ def open_page(metrics: MetricsSettings, path: str) -> Any:
     return urllib.request.build_opener(*handlers).open(endpoint_url(metrics, path), timeout=_ANSWER_S)
 
 
-def service_health(metrics: MetricsSettings) -> str:
-    """Returns a sentence about the health of the service."""
+@dataclass(frozen=True, slots=True)
+class ServiceHealth:
+    """The health of the service, and a sentence with its own words."""
+
+    is_healthy: bool
+    sentence: str
+
+
+def service_health(metrics: MetricsSettings) -> ServiceHealth:
+    """Asks the service for its health."""
     url = endpoint_url(metrics, "/healthz")
     try:
         with open_page(metrics, "/healthz") as page:
-            page.read(_LONGEST_BYTES)
+            return ServiceHealth(is_healthy=True, sentence=f"The service at {url} reports: {_text(page)}")
     except HTTPError as error:
-        reason = error.read(_LONGEST_BYTES).decode(errors="replace").strip()
-        return f"The service at {url} is unhealthy ({HTTPStatus(error.code).phrase}): {reason}"
-    except OSError:
-        return f"No service answers at {url}: it is probably not running."
-    return f"The service at {url} is healthy: there is nothing new to read."
+        sentence = f"The service at {url} is unhealthy ({HTTPStatus(error.code).phrase}): {_text(error)}"
+    except (OSError, HTTPException) as error:
+        sentence = f"No service answers at {url}: it is probably not running."
+        if isinstance(getattr(error, "reason", error), TimeoutError):
+            sentence = f"The service at {url} has not answered within {_ANSWER_S} s: it may be stuck."
+    return ServiceHealth(is_healthy=False, sentence=sentence)
+
+
+def _text(page: Any) -> str:
+    return str(page.read(_LONGEST_BYTES).decode(errors="replace").strip())
 
 
 def _tls_context(metrics: MetricsSettings) -> ssl.SSLContext:

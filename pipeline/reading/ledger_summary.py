@@ -43,6 +43,11 @@ class Account:
         return self.too_late + self.future + self.malformed + self.erased
 
     @property
+    def dead_letters(self) -> int:
+        """Dead letters: the rejected records, and the counted records that some windows missed."""
+        return self.rejected + self.partly_late
+
+    @property
     def balances(self) -> bool:
         """Whether each offset is a record, a gap or lost, and each record has one verdict."""
         verdicts = self.counted + self.duplicate + self.left_out + self.rejected
@@ -77,6 +82,8 @@ class PartitionStatus:
 class LedgerSummary:
     """The ledger as of its newest batch; times in milliseconds."""
 
+    table_id: str
+    """Delta's id of the ledger: a warehouse that was recreated in the same folder has another one."""
     batch: int
     topic: str
     committed_at: int
@@ -108,16 +115,23 @@ class LedgerSummary:
 
 
 def read_summary(ledger: DeltaTable, previous: LedgerSummary | None) -> LedgerSummary | None:
-    """Returns the summary; None before the first batch. Reads only batches after `previous`: rows never change."""
+    """Returns the summary; None before the first batch.
+
+    Reads only batches after `previous`, because rows never change, unless `previous` is of another table.
+    """
     newest: int | None = highest(ledger, c.BATCH)
-    if newest is None or (previous and previous.batch == newest):
-        return previous
-    base = previous if previous and previous.batch < newest else None  # else the warehouse was replaced
+    if newest is None:
+        return None
+    table_id = str(ledger.metadata().id)
+    base = previous if previous and previous.table_id == table_id else None
+    if base and base.batch == newest:
+        return base
     recent = recent_rows(ledger, newest)
     last = [row for row in recent if row[c.BATCH] == newest]
     policy, opened_at = _opening(ledger, newest // EPOCH * EPOCH, base)
     accounts, last_record_at = _accounts(ledger, base)
     return LedgerSummary(
+        table_id=table_id,
         batch=newest,
         topic=last[0][c.TOPIC],
         committed_at=last[0]["committed_at"],

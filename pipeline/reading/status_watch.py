@@ -1,30 +1,40 @@
-"""`tidemark status --watch`: the status as a full screen, until Ctrl-C.
+"""`tidemark status --watch`: the status as a full screen, until `q` or Ctrl-C.
 
-A separate thread reads it, so that a store that hangs blocks neither the screen nor Ctrl-C.
+A separate thread reads it, so that a store that hangs blocks neither the screen nor the keys.
 """
 
 import signal
 import sys
 from collections.abc import Callable
 from datetime import timedelta
+from http.client import HTTPException
 from threading import Event, Thread
 from typing import Final
+from urllib.error import HTTPError
 
-from command_line.terminal import Console, Group, Live, RenderableType, styled
+from command_line.keys import Keys
+from command_line.terminal import Console, Live, RenderableType, styled
 from pipeline.errors import SetUpError, TidemarkError
 from pipeline.instants import now_ms, span_of, time_of
+from pipeline.reading.health_client import endpoint_url, open_page
 from pipeline.reading.service_status import read_status
-from pipeline.reading.status_view import Status, render
+from pipeline.reading.status_view import Status, render_screen
+from pipeline.settings.model import MetricsSettings
 from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.store_errors import STORE_ERRORS, one_line
 
 _REDRAW_S: Final = 0.5
 """Interval of redrawing, so that ages advance between readings."""
+_LONGEST: Final = 300
 _SLOW_MS: Final = 5000
+_QUIET_MS: Final = 10_000
+"""A service that reads events commits more often than this."""
 
 
-def watch_status(warehouse: str, report: str | None, every: timedelta) -> None:
-    """Shows the status until SIGINT or SIGTERM, and restores the terminal.
+def watch_status(warehouse: str, report: str | None, every: timedelta, metrics: MetricsSettings) -> None:
+    """Shows the status until `q`, SIGINT or SIGTERM, and restores the terminal.
+
+    If nothing was committed for a while it asks the service at `metrics` for its health.
 
     Raises SetUpError if standard output is no terminal, or if at the start the warehouse, its store or the report is
     missing. If the store fails later, the screen shows the error and the last status.
@@ -33,24 +43,39 @@ def watch_status(warehouse: str, report: str | None, every: timedelta) -> None:
     if not sys.stdout.isatty() or console.is_dumb_terminal:
         raise SetUpError("--watch needs a terminal: standard output is not one")
     require_warehouse(warehouse)
-    latest = LatestStatus(lambda: read_status(warehouse, report), every)
+    latest = LatestStatus(lambda: read_status(warehouse, report), every, lambda: service_trouble(metrics))
     stop = Event()
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signal_number, lambda *_: stop.set())
     latest.keep_reading(stop)
-    with Live(latest.screen(now_ms()), console=console, screen=True, auto_refresh=False) as live:
-        while not stop.wait(_REDRAW_S):
+    with Keys() as keys, Live(latest.screen(now_ms()), console=console, screen=True, auto_refresh=False) as live:
+        while not stop.is_set() and keys.pressed(_REDRAW_S) not in ("q", "Q"):
             live.update(latest.screen(now_ms()), refresh=True)
     latest.raise_defect()
+
+
+def service_trouble(metrics: MetricsSettings) -> str:
+    """Returns a sentence on why the service on this host does not work; empty if it is healthy."""
+    url = endpoint_url(metrics, "/healthz")
+    try:
+        with open_page(metrics, "/healthz"):
+            return ""
+    except HTTPError as error:
+        with error:
+            return f"The service at {url} is unhealthy: {error.read(_LONGEST).decode(errors='replace').strip()}"
+    except (OSError, HTTPException):
+        return f"The service is stopped, or on another host: nothing answers at {url}."
 
 
 class LatestStatus:
     """The last status, and the outcome of the readings since."""
 
-    def __init__(self, read: Callable[[], Status], every: timedelta) -> None:
-        """Reads once, and raises what `read` raises."""
+    def __init__(self, read: Callable[[], Status], every: timedelta, ask: Callable[[], str] = str) -> None:
+        """Reads once, and raises what `read` raises. `ask` returns why the service does not work; empty if it does."""
         self._read = read
+        self._ask = ask
         self._every = every
+        self._trouble = ""
         self._status, self._read_at = read(), now_ms()
         self._reading_since: int | None = None
         """Start of the current reading, in ms; None between readings."""
@@ -69,9 +94,9 @@ class LatestStatus:
 
     def screen(self, now: int) -> RenderableType:
         """Returns the screen at the time `now`, in ms."""
-        head = styled(f"every {span_of(round(self._every.total_seconds() * 1000))}, Ctrl-C ends", "dim")
-        notice = self._notice(now)
-        return Group(head, *([styled(notice, "bold red")] if notice else []), "", render(self._status, now))
+        head = styled(f"every {span_of(round(self._every.total_seconds() * 1000))}, q quits", "dim")
+        notices = [styled(notice, "bold red") for notice in (self._notice(now), self._stopped(now)) if notice]
+        return render_screen(self._status, now, head, *notices)
 
     def _notice(self, now: int) -> str:
         below = f"The status below is from {time_of(self._read_at)} UTC."
@@ -82,11 +107,21 @@ class LatestStatus:
             return f"The store has not answered for {span_of(now - reading_since)}. {below}"
         return ""
 
+    def _stopped(self, now: int) -> str:
+        """Returns since when nothing was committed, if the service does not work."""
+        summary, trouble = self._status.summary, self._trouble
+        if summary is None or not trouble:
+            return ""
+        return f"Nothing was committed for {span_of(now - summary.committed_at)}. {trouble}"
+
     def _keep_reading(self, stop: Event) -> None:
         while not stop.wait(self._every.total_seconds()):
             self._reading_since = now_ms()
             try:
                 self._status, self._read_at, self._error = self._read(), now_ms(), ""
+                summary = self._status.summary
+                is_quiet = summary is not None and now_ms() - summary.committed_at > _QUIET_MS
+                self._trouble = self._ask() if is_quiet else ""
             except (TidemarkError, *STORE_ERRORS) as error:
                 self._error = one_line(error).rstrip(".")
             except Exception as defect:  # noqa: BLE001 - the main thread raises it

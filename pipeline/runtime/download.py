@@ -55,8 +55,8 @@ def _complete(url: str, part: Path, waits_s: Sequence[float]) -> None:
         except (OSError, http.client.HTTPException) as cause:
             if wait_s is None:
                 raise SetUpError(
-                    f"{url} cannot be fetched ({cause}); check the network, or set TIDEMARK_MAVEN_MIRROR "
-                    "to a Maven repository that this machine can reach."
+                    f"{url} cannot be fetched ({cause}); check the network, or set TIDEMARK_MAVEN_MIRROR to a "
+                    "Maven repository that this machine can reach, or TIDEMARK_JARS_CACHE to a folder with all jars."
                 ) from cause
             time.sleep(wait_s)
     return None

@@ -7,16 +7,19 @@ TIDEMARK_MAVEN_MIRROR (default Maven Central) and TIDEMARK_JARS_CACHE (default ~
 import argparse
 import contextlib
 import fcntl
-import logging
 import os
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import structlog
 
 from pipeline.errors import SetUpError
+from pipeline.logs import configure_logs
 from pipeline.runtime.download import WAITS_S, digest, fetch
 
 MAVEN_CENTRAL = "https://repo.maven.apache.org/maven2"
@@ -24,7 +27,10 @@ AT_ONCE = 8
 _SETS = ("spark", "compiler", "broker")
 LAYOUTS = {"comma": ",", "classpath": os.pathsep, "lines": "\n"}
 
-_log = logging.getLogger(__name__)
+PROGRESS_S = 5.0
+"""While jars are downloaded, a line is logged this often."""
+
+_log = structlog.get_logger()
 
 
 class Jar(NamedTuple):
@@ -61,16 +67,37 @@ def provide(jars: Sequence[Jar], into: Path, mirror: str, waits_s: Sequence[floa
     if missing(jars, into):
         with only_one(into), ThreadPoolExecutor(AT_ONCE) as pool:
             # Another process may have downloaded them meanwhile.
-            if absent := missing(jars, into):
-                _log.info("Fetching %d jars from %s into %s", len(absent), mirror, into)
+            absent = missing(jars, into)
             tasks = [pool.submit(fetch, jar.url(mirror), into / jar.name, jar.sha256, waits_s) for jar in absent]
             try:
-                for task in tasks:
-                    task.result()
+                _wait(tasks, absent, into, mirror)
             finally:
                 # A failure is reported at once: do not wait for forty more jars.
                 pool.shutdown(wait=False, cancel_futures=True)
     return [into / jar.name for jar in jars]
+
+
+def _wait(tasks: Sequence[Future[None]], jars: Sequence[Jar], into: Path, mirror: str) -> None:
+    """Waits for the downloads of `jars`, and logs where they come from and the progress."""
+    if not structlog.is_configured():  # a verb without a log
+        configure_logs()
+    if tasks:
+        _log.info("jars_downloading", count=len(jars), mirror=mirror, folder=str(into))
+    pending = set(tasks)
+    while pending:
+        done, pending = wait(pending, PROGRESS_S, FIRST_EXCEPTION)
+        for task in done:
+            task.result()
+        _log.info("jars_downloaded", count=len(tasks) - len(pending), of=len(tasks), megabytes=_megabytes(jars, into))
+
+
+def _megabytes(jars: Sequence[Jar], into: Path) -> float:
+    """Returns the size of what was downloaded of `jars`, complete or not."""
+    size = 0
+    for path in (path for jar in jars for path in into.glob(f"{jar.name}*")):
+        with contextlib.suppress(FileNotFoundError):  # a part that was renamed meanwhile
+            size += path.stat().st_size
+    return round(size / 1e6, 1)
 
 
 def locked(section: str) -> list[Jar]:
@@ -101,6 +128,8 @@ def mirror(environment: Mapping[str, str] = os.environ) -> str:
     address = environment.get("TIDEMARK_MAVEN_MIRROR") or MAVEN_CENTRAL
     if not address.startswith(("http://", "https://")):
         raise SetUpError(f"TIDEMARK_MAVEN_MIRROR is {address!r}; it must be the http(s) address of a Maven repository.")
+    if "@" in urlsplit(address).netloc:  # messages and the log repeat the address
+        raise SetUpError("TIDEMARK_MAVEN_MIRROR has a user or a password, which no download would send: remove it.")
     return address.rstrip("/")
 
 
@@ -118,7 +147,8 @@ def only_one(directory: Path) -> Iterator[None]:
         gate = (directory / ".lock").open("w")
     except OSError as cause:
         raise SetUpError(
-            f"Jars cannot be stored in {directory} ({cause.strerror}); set TIDEMARK_JARS_CACHE."
+            f"Jars cannot be stored in {directory} ({cause.strerror}); set TIDEMARK_JARS_CACHE to a folder that this "
+            "user can write, or that has all jars."
         ) from cause
     with gate:
         fcntl.flock(gate, fcntl.LOCK_EX)
@@ -134,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     if unknown := set(chosen.sets) - {*_SETS}:
         parser.error(f"unknown set of jars: {', '.join(sorted(unknown))} (there are {', '.join(_SETS)})")
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    configure_logs()
     try:
         jars = [jar for name in chosen.sets or _SETS for jar in locked(name)]
         paths = provide(jars, chosen.into or cache(), mirror())

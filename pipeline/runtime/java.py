@@ -39,7 +39,7 @@ def find_java(environment: Mapping[str, str] = os.environ, user: Path | None = N
         rejected.append(f"{source} ({executable}) is Java {java.version}" if java else f"{source} ({executable}) fails")
     raise SetUpError(
         f"Tidemark needs Java {' or '.join(map(str, SUPPORTED))}: {', '.join(rejected) or 'no Java was found'}; "
-        "run `make setup`, or set JAVA_HOME."
+        "install one and set JAVA_HOME (in a checkout `make setup` installs one)."
     )
 
 

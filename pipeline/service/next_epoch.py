@@ -20,6 +20,7 @@ from pipeline.service.resources import Ground
 from pipeline.service.same_topic import require_same
 from pipeline.settings.model import KafkaSettings
 from pipeline.settings.start_position import parse_start_position
+from pipeline.tables.one_time import require_new, require_one_time
 from pipeline.tables.opening import Opening, require_key, with_closed
 
 
@@ -132,12 +133,16 @@ def next_epoch(
 
 
 def gather(ground: Ground, kafka: KafkaSettings, rows: Sequence[LedgerRow]) -> Gathered:
-    """Reads tables and topic. Raises SetUpError if a report differs from its table, TransientError without a broker."""
+    """Reads tables and topic. Raises SetUpError if they do not fit together, TransientError without a broker."""
     layout.check_results(ground.warehouse, ground.policy)
     openings = list[Opening]()
     if rows:
         newest = ground.ledger.opening(rows[0].epoch)
-        openings = [*ground.ledger.openings(_last_batch(rows, newest) // EPOCH).values()]
+        last_batch = _last_batch(rows, newest)
+        openings = [*ground.ledger.openings(last_batch // EPOCH).values()]
+        require_one_time(ground.warehouse, ground.ledger, rows[0].batch, last_batch, openings[0].policy)
+    else:
+        require_new(ground.warehouse)
     topic = ground.topic
     start = {} if rows else topic.positions(parse_start_position(kafka.start))
     state = TopicState(topic.identity(), topic.earliest(), topic.log_ends(), start)
@@ -186,12 +191,13 @@ def _check_identity(found: Gathered, before: Opening) -> None:
     if topic != kafka.topic:
         raise SetUpError(
             f"the warehouse {found.warehouse} holds topic {topic}, not {kafka.topic}. "
-            "Name that topic, or another warehouse"
+            "Name that topic, or another warehouse (docs/moving.md)"
         )
     if before.cluster_id != identity.cluster_id:
         raise SetUpError(
             f"the warehouse {found.warehouse} holds topic {topic} of the cluster {before.cluster_id}, but "
-            f"{kafka.bootstrap_servers} is the cluster {identity.cluster_id}. Name that cluster, or another warehouse"
+            f"{kafka.bootstrap_servers} is the cluster {identity.cluster_id}. Name that cluster, or another warehouse "
+            "(docs/moving.md)"
         )
     require_same(found.warehouse, topic, before.topic_id, identity.topic_id)
 

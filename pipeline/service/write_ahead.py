@@ -9,7 +9,7 @@ import pyarrow as pa
 from pipeline import columns as c
 from pipeline.event_time.batch import Batch
 from pipeline.event_time.event_ids import Ids
-from pipeline.event_time.policy import Consumer
+from pipeline.event_time.policy import Consumer, Verdict
 from pipeline.fold.fold_result import FoldResult
 from pipeline.fold.frames import BatchStamp, panes_frame, without_sketches
 from pipeline.fold.outputs import dead_letters, event_ids, panes
@@ -45,6 +45,14 @@ class WriteAhead:
                 letters.result()
 
         _write_each(result.chunks(consumers), write)
+        if batch.tallies.total([Verdict.COUNTED]):
+            self._mark(batch.batch_id)
+
+    def _mark(self, batch_id: int) -> None:
+        """Has the tables of counted events record the batch even if no report takes them."""
+        for table in (self._panes, self._event_ids):
+            if table is not None:
+                table.mark(batch_id)
 
     def _write_letters(self, chunk: pa.Table, batch: Batch) -> None:
         rows = dead_letters(chunk, batch.topic, batch.batch_id, batch.before.watermark)

@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 
 import pyarrow as pa
+from deltalake import Transaction
 from deltalake.transaction import AddAction
 
 from pipeline.tables.files import added
 from pipeline.tables.handle import Handle
 from pipeline.tables.large import folder_path
 from pipeline.tables.schemas import TableSpec
+from pipeline.tables.transactions import WRITTEN_APP
 
 
 class Appender:
@@ -24,17 +26,28 @@ class Appender:
     def append(self, rows: pa.Table, batch: int) -> None:
         """Appends a batch's rows in one commit; without rows there is no commit. Raises Replaced."""
         data = rows.select(self._schema.names).cast(self._schema)
-        while len(data) and not self._handle.swap(data, by=batch):
+        while len(data) and not self._handle.swap(data, by=batch, transactions=_written(batch)):
             pass  # maintenance or a verb took the version
+
+    def mark(self, batch: int) -> None:
+        """Records a batch that has no rows for this table, as an append records others. Raises Replaced."""
+        while self._handle.last(WRITTEN_APP) < batch and not self._handle.swap(
+            self._schema.empty_table(), by=batch, transactions=_written(batch)
+        ):
+            pass
 
     def append_files(self, folders: Mapping[str, Mapping[str, str]], batch: int) -> None:
         """Appends files that executors wrote; `folders` has partition values by folder. Raises Replaced."""
         actions: list[AddAction] = [
             action for folder, partition in folders.items() for action in added(self._handle.table, folder, partition)
         ]
-        while actions and not self._handle.commit(actions, by=batch):
+        while actions and not self._handle.commit(actions, by=batch, transactions=_written(batch)):
             pass
 
     def folder(self, name: str) -> str:
         """Returns the path of a folder below the table, as Hadoop writes it."""
         return folder_path(self._handle.table, name)
+
+
+def _written(batch: int) -> list[Transaction]:
+    return [Transaction(WRITTEN_APP, batch)]

@@ -49,12 +49,26 @@ def mend(uri: str) -> None:
         entry.rename(entry.with_suffix(".torn"))
 
 
+def intact_version(uri: str) -> int | None:
+    """Returns the version of a local table to which `mend` would roll it back; None if it would change nothing."""
+    folder = local(uri)
+    entries = sorted((folder / _LOG).glob("[0-9]*.json"), reverse=True) if folder else []
+    intact = next((entry for entry in entries if folder and _is_complete(entry, folder)), None)
+    return int(intact.stem) if intact and intact != entries[0] else None
+
+
 def local(uri: str) -> Path | None:
     """Returns the folder of a table on a local file system, None for any other store."""
     parsed = urlparse(uri)
     if parsed.scheme == "file":
         return Path(unquote(parsed.path))
     return None if "://" in uri else Path(uri)
+
+
+def log_of(warehouse: str, table: str) -> Path | None:
+    """Returns the folder of the log of a table, which may not exist; None if the warehouse is not local."""
+    folder = local(warehouse)
+    return None if folder is None else folder / table / _LOG
 
 
 def _checkpoint(entry: Path) -> list[Path]:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from deltalake import DeltaTable
+from deltalake import DeltaTable, Transaction
 
 from pipeline import columns as c
 from pipeline.event_time.event_ids import Ids, RememberedIds
@@ -11,6 +11,7 @@ from pipeline.tables.handle import Handle
 from pipeline.tables.merging import merge_small_files
 from pipeline.tables.query import query
 from pipeline.tables.schemas import EVENT_IDS, is_table
+from pipeline.tables.transactions import FORGOTTEN_APP
 
 _FILE_BYTES: Final = 64 * 1024 * 1024
 _MANY_FILES: Final = 64
@@ -42,7 +43,8 @@ def maintain(warehouse: str, since: int, batch: int) -> None:
     """
     handle = Handle(EVENT_IDS.uri(warehouse))
     if _has_older(handle.table, since):
-        handle.remove(f"{c.EVENT_TIME} < {since}", by=batch)
+        forgotten = [Transaction(FORGOTTEN_APP, batch)]
+        handle.remove(f"{c.EVENT_TIME} < {since}", by=batch, transactions=forgotten)
     merge_small_files(handle, _FILE_BYTES, _MANY_FILES, by=batch)
 
 

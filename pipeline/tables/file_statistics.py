@@ -18,6 +18,16 @@ def highest(table: DeltaTable, column: str) -> Any:
     return pc.max(_column(statistics_of(table), f"max.{column}")).as_py()
 
 
+def highest_of_newest(table: DeltaTable, column: str, newest_by: str) -> Any:
+    """Returns the highest value of a column in the file with the highest value of `newest_by`; None if unknown."""
+    files = statistics_of(table)
+    names = [f"max.{newest_by}", f"max.{column}"]
+    if not {*names} <= {*files.column_names} or not files.num_rows:
+        return None
+    newest = files.select(names).sort_by([(names[0], "descending")]).slice(0, 1)
+    return newest[names[1]][0].as_py()
+
+
 def lowest(table: DeltaTable, column: str, **partition: str) -> Any:
     """Returns the lowest value of a column, in files with these values of partition columns."""
     return pc.min(_column(statistics_of(table, **partition), f"min.{column}")).as_py()

@@ -23,7 +23,7 @@ from pipeline.tables.schemas import (
     is_table,
     result_of,
 )
-from pipeline.tables.transactions import CLOSED_APP, FENCED_APP, VACUUM_APP, WRITER_APP
+from pipeline.tables.transactions import CLOSED_APP, FENCED_APP, VACUUM_APP, WRITER_APP, WRITTEN_APP
 
 _FILE_BYTES: Final = 64 * 1024 * 1024
 _MANY_FILES: Final = 64
@@ -41,7 +41,7 @@ def take_over(warehouse: str, reports: Iterable[Report], opened_by: int, closed:
     """
     for spec in (PANES, DEAD_LETTERS, EVENT_IDS):
         if is_table(uri := spec.uri(warehouse)):
-            Handle(uri).fence(opened_by, WRITER_APP)
+            Handle(uri).fence(opened_by, WRITER_APP, WRITTEN_APP)
     for report in reports:
         # A transaction's version is no less than 0, and no window ends before 1970.
         lowered = [Transaction(CLOSED_APP, max(0, closed[report.name]))] if closed and report.windows.by_time else []

@@ -135,6 +135,16 @@ class Ledger:
         resets = [opening.reset for opening in self.openings(last // EPOCH).values() if opening.reset]
         return resets[-1].watermark if resets else None
 
+    def last_with(self, names: Iterable[str], after: int, before: int) -> int | None:
+        """Returns the last batch between two in which one of these counts is not 0; None without such a batch."""
+        columns = [] if self._handle is None else [field.name for field in self._handle.table.schema().fields]
+        present = [f"{name} > 0" for name in names if name in columns]
+        rows = self._ask(
+            f"SELECT max(batch) AS last FROM ledger WHERE batch > {after} AND batch < {before} "  # noqa: S608 - our own
+            f"AND ({' OR '.join(present)})"
+        )
+        return rows[0]["last"] if rows else None
+
     def watermarks(self, since: int) -> list[WatermarkStep]:
         """Returns each watermark from `since` on, in milliseconds, and the first batch that reached it, in order."""
         rows = self._ask(

@@ -137,10 +137,13 @@ def is_table(uri: str) -> bool:
         return DeltaTable.is_deltatable(uri)
 
 
-def find_table(name: str, warehouse: str) -> DeltaTable | None:
-    """Returns the table of a name, None if it does not exist. Raises Unreachable if the store does not respond."""
+def find_table(name: str, warehouse: str, version: int | None = None) -> DeltaTable | None:
+    """Returns the newest or the given version of a table, None if it does not exist.
+
+    Raises Unreachable if the store does not respond.
+    """
     with _answering(uri := _uri(name, warehouse)), suppress(TableNotFoundError):
-        return DeltaTable(uri)
+        return DeltaTable(uri, version=version)
     return None
 
 

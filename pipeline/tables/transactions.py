@@ -15,6 +15,10 @@ batch), recovery, count windows, `tidemark erase` and the verifier: it excludes 
 FENCED_APP: Final = "tidemark-fenced"
 """On a result table: the batch that opened the epoch. Set by `take_over`, read at each commit of a service: it excludes
 services of older epochs."""
+WRITTEN_APP: Final = "tidemark-written"
+"""On `panes`, `dead_letters` and `event_ids`: the last batch that was written to them, committed or not. Set by every
+append and by `take_over`. Read by starts and the verifier: it excludes the use of a table from an older copy than the
+ledger."""
 CLOSED_APP: Final = "tidemark-closed"
 """On a result table: windows that end at or before this time, in milliseconds, are closed and final. Set by
 publication, lowered by `take_over` after a reset of the watermark. Read by recovery, corrections, compaction, removal
@@ -50,6 +54,9 @@ compaction, read by the verifier and the metrics of disk traffic. It excludes no
 MERGED_APP: Final = "tidemark-merged:"
 """On `panes`, followed by the name of a report: windows that end at or before this time, in milliseconds, may lack some
 of their panes. Set by compaction, read by `tidemark reset-watermark`: it excludes a reset that opens them again."""
+FORGOTTEN_APP: Final = "tidemark-forgotten"
+"""On `event_ids`: the batch up to which ids were last forgotten. Set by their maintenance. Read by starts and the
+verifier: it excludes the use of a table from a newer copy than the ledger."""
 VACUUM_APP: Final = "tidemark-vacuum"
 """On any table: when its dead files were last deleted, in seconds since 1970. Set and read by `remove_dead_files`: it
 excludes a second deletion within the hour."""

@@ -57,7 +57,8 @@ def check(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) 
     for cell, (users, tolerance) in expected.items():
         row = actual.get(cell)  # the check of its counts reports a cell that is missing
         if row and abs(row[c.UNIQUE_USERS] - users) > tolerance:
-            finding.report(f"{result.at(row)} shows {row[c.UNIQUE_USERS]} unique_users, but its panes have {users}")
+            where = result.at(finding.shown(row))
+            finding.report(f"{where} shows {row[c.UNIQUE_USERS]} unique_users, but its panes have {users}")
 
 
 def _cells(tables: WarehouseSnapshot, result: PublishedReport, template: str) -> dict[Cell, Row]:

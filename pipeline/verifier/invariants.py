@@ -9,6 +9,7 @@ from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, EVENT_IDS, LEDGER, PANES
 from pipeline.verifier import (
     conservation,
+    copied_tables,
     fired_windows,
     ledger_balance,
     offset_continuity,
@@ -43,11 +44,14 @@ INVARIANTS: Final[tuple[Invariant, ...]] = (
     Invariant("windows have fired, once", fired_windows.check, (CORRECTIONS.name,)),
     Invariant("counted events are conserved", conservation.check, (PANES.name, DEAD_LETTERS.name, CORRECTIONS.name)),
     Invariant("events are counted once", unique_events.check, (EVENT_IDS.name,)),
+    Invariant("tables are of one time", copied_tables.check),
 )
 
 
-def verify(warehouse: str) -> Verification:
+def verify(warehouse: str, *, hides_values: bool = False) -> Verification:
     """Checks every invariant of a warehouse, which it does not change. Raises SetUpError if there is no warehouse.
+
+    With `hides_values` sentences have the names of columns instead of values of events.
 
     The warehouse may be in use: rows of batches that the ledger did not have when it was read are uncommitted, and
     windows that are not published yet become notes; neither is a violation. The tables are opened one after another,
@@ -55,24 +59,26 @@ def verify(warehouse: str) -> Verification:
     """
     require_warehouse(warehouse)
     tables = read(warehouse)
-    verification, reads = _verify(tables), 1
+    verification, reads = _verify(tables, hides_values=hides_values), 1
     while not verification.is_sound and not tables.is_current() and reads < _MOST_READS:
         tables = read(warehouse)
-        verification, reads = _verify(tables), reads + 1
+        verification, reads = _verify(tables, hides_values=hides_values), reads + 1
     return verification
 
 
-def _verify(tables: WarehouseSnapshot) -> Verification:
-    intact = Finding("tables are intact")
+def _verify(tables: WarehouseSnapshot, *, hides_values: bool) -> Verification:
+    intact = Finding("tables are intact", hides_values=hides_values)
     damaged = table_files.check(tables, intact)
     readable = tables.without(damaged)
-    findings = (check_invariant(invariant, readable, damaged) for invariant in INVARIANTS)
+    findings = (check_invariant(invariant, readable, damaged, hides_values=hides_values) for invariant in INVARIANTS)
     return Verification(tables.warehouse, (*findings, intact))
 
 
-def check_invariant(invariant: Invariant, tables: WarehouseSnapshot, damaged: set[str]) -> Finding:
+def check_invariant(
+    invariant: Invariant, tables: WarehouseSnapshot, damaged: set[str], *, hides_values: bool = False
+) -> Finding:
     """Checks one invariant, unless a table that it needs is damaged."""
-    finding = Finding(invariant.name)
+    finding = Finding(invariant.name, hides_values=hides_values)
     if missing := sorted(damaged.intersection((LEDGER.name, *invariant.needs))):
         finding.note(f"not checked: {', '.join(missing)} is damaged")
         return finding

@@ -72,4 +72,4 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
         tables.ask(_NOT_OPENED_SQL), "ledger: epoch {epoch} begins with batch {found}, but {expected} opens it"
     )
     for batch, why in tables.unclear.items():
-        finding.report(f"ledger: the opening of batch {batch} cannot be read ({why})")
+        finding.report(f"ledger: the opening of batch {batch} cannot be read ", f"({why})")

@@ -38,12 +38,12 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> set[str]:
         try:
             store = pafs.PyFileSystem(DeltaStorageHandler(tables.uri(name)))
         except DeltaError as error:
-            finding.report(f"{name}: there are 0 files of the table: {first_line(error)}")
+            finding.report(f"{name}: there are 0 files of the table: ", first_line(error))
             continue
         _check_log(name, store, tables.handles.get(name), finding)
         if name in tables.unreadable:
             if finding.violation_count == before:
-                finding.report(f"{name}: the table cannot be opened: {tables.unreadable[name]}")
+                finding.report(f"{name}: the table cannot be opened: ", tables.unreadable[name])
             continue
         _check_schema(name, tables, finding)
         _check_files(name, store, tables.handles[name], finding)
@@ -57,7 +57,7 @@ def _check_log(name: str, store: pafs.FileSystem, handle: DeltaTable | None, fin
     try:
         names = [info.base_name for info in store.get_file_info(pafs.FileSelector(_LOG))]
     except OSError as error:
-        finding.report(f"{name}: the log cannot be listed: {first_line(error)}")
+        finding.report(f"{name}: the log cannot be listed: ", first_line(error))
         return
     checkpoint = max(
         (int(file[:20]) for file in names if re.fullmatch(r"\d{20}\.checkpoint.*\.parquet", file)), default=-1
@@ -94,7 +94,7 @@ def _check_schema(name: str, tables: WarehouseSnapshot, finding: Finding) -> Non
     try:
         spec = _FIXED.get(name) or result_of(definition(name, tables))
     except (ValueError, KeyError, TypeError) as error:
-        finding.report(f"{name}: the table does not store its report ({type(error).__name__}: {error})")
+        finding.report(f"{name}: the table does not store its report ", f"({type(error).__name__}: {error})")
         return
     handle = tables.handles[name]
     stored = {field.name: field.type for field in pa.schema(handle.schema().to_arrow())}
@@ -117,21 +117,22 @@ def _check_files(name: str, store: pafs.FileSystem, handle: DeltaTable, finding:
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         for sentence in pool.map(lambda row: _file_violation(name, row, store), files):
             if sentence:
-                finding.report(sentence)
+                finding.report(*sentence)
 
 
-def _file_violation(name: str, row: Row, store: pafs.FileSystem) -> str | None:
+def _file_violation(name: str, row: Row, store: pafs.FileSystem) -> tuple[str, str] | None:
+    """Returns a violation of a file, and the error of reading it."""
     path = unquote(row["path"])
     info = store.get_file_info(path)
     if info.type is not pafs.FileType.File:
-        return f"{name}: the file {path} of {row['size_bytes']} bytes does not exist (0 bytes)"
+        return f"{name}: the file {path} of {row['size_bytes']} bytes does not exist (0 bytes)", ""
     if info.size != row["size_bytes"]:
-        return f"{name}: the file {path} has {info.size} bytes, but the log has {row['size_bytes']}"
+        return f"{name}: the file {path} has {info.size} bytes, but the log has {row['size_bytes']}", ""
     try:
         with store.open_input_file(path) as file:
             rows = pq.read_metadata(file).num_rows
     except (OSError, pa.ArrowException) as error:
-        return f"{name}: the file {path} is no Parquet of {row['size_bytes']} bytes: {first_line(error)}"
+        return f"{name}: the file {path} is no Parquet of {row['size_bytes']} bytes: ", first_line(error)
     if row["num_records"] is not None and rows != row["num_records"]:
-        return f"{name}: the file {path} has {rows} rows, but the log has {row['num_records']}"
+        return f"{name}: the file {path} has {rows} rows, but the log has {row['num_records']}", ""
     return None

@@ -16,6 +16,10 @@ Row = dict[str, Any]
 EXAMPLES_OF_EACH: Final = 2
 """This many violations of one kind become sentences."""
 _EXAMPLES: Final = 8
+_OWN_TEXTS: Final = frozenset({"report", "reason", "was_read"})
+"""Columns whose texts are Tidemark's own, or of the settings."""
+_IDS: Final = frozenset({"id_high", "id_low"})
+"""Columns with numbers that identify an event."""
 
 
 @dataclass(slots=True)
@@ -30,6 +34,8 @@ class Finding:
     """The first few, each a sentence with the table, the position in it, what was found and what was expected."""
     notes: list[str] = field(default_factory=list)
     """Sentences on what is no violation: uncommitted rows, windows that are not published yet."""
+    hides_values: bool = False
+    """Whether sentences have the name of a column instead of a value that comes from an event."""
 
     @property
     def checked(self) -> str:
@@ -44,24 +50,34 @@ class Finding:
         """Adds a sentence on something that is no violation."""
         self.notes.append(sentence)
 
-    def report(self, sentence: str) -> None:
-        """Adds one violation."""
-        self._add(1, [sentence])
+    def report(self, sentence: str, reason: str = "") -> None:
+        """Adds one violation. `reason` is the text of an error, which may have values."""
+        hidden = "(hidden)" if reason else ""
+        self._add(1, [f"{sentence}{hidden if self.hides_values else reason}"])
+
+    def shown(self, row: Row) -> Row:
+        """Returns a row as sentences may show it."""
+        return {name: _name_instead(name, value) for name, value in row.items()} if self.hides_values else row
 
     def report_rows(self, rows: pa.Table, sentence: str | Callable[[Row], str]) -> None:
         """Adds every row as a violation. `sentence` describes a row; as a text it is a template for `fill`."""
         describe: Callable[[Row], str] = partial(fill, sentence) if isinstance(sentence, str) else sentence
-        self._add(len(rows), map(describe, rows.slice(0, EXAMPLES_OF_EACH).to_pylist()))
+        self._add(len(rows), map(describe, map(self.shown, rows.slice(0, EXAMPLES_OF_EACH).to_pylist())))
 
     def report_examples(self, noun: str, rows: pa.Table, sentence: Callable[[Row], str]) -> None:
         """Adds the violations among all things that were checked; `rows` are those of `queries.examples_sql`."""
         for first in rows.slice(0, 1).to_pylist():
             self.count(first["checked"], noun)
-            self._add(first["wrong"], map(sentence, rows.slice(0, first["wrong"]).to_pylist()))
+            self._add(first["wrong"], map(sentence, map(self.shown, rows.slice(0, first["wrong"]).to_pylist())))
 
     def _add(self, count: int, sentences: Iterable[str]) -> None:
         self.violation_count += count
         self.violations = [*self.violations, *sentences][:_EXAMPLES]
+
+
+def _name_instead(name: str, value: Any) -> Any:
+    is_of_event = name in _IDS or (isinstance(value, (str, bytes)) and name not in _OWN_TEXTS)
+    return f"({name})" if is_of_event else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ def show(verification: Verification, console: Console | None = None) -> None:
         verdict = styled(f"{count:,} VIOLATIONS", "red") if count else styled("holds", "green")
         table.add_row(finding.name, finding.checked, verdict)
     console.print(table)
-    for sentence in _sentences(verification):
+    for sentence in sentences(verification):
         console.print(sentence, soft_wrap=True)
 
 
-def _sentences(verification: Verification) -> Iterator[str]:
-    """The notes of all invariants, then their violations."""
+def sentences(verification: Verification) -> Iterator[str]:
+    """Yields the notes of all invariants, then their violations."""
     for finding in verification.findings:
         for note in finding.notes:
             yield f"note: {note}"

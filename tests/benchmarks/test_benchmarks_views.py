@@ -1,10 +1,10 @@
-"""The measurement of the dashboard's views, in small."""
+"""The measurements of the dashboard's views and of open tabs, in small."""
 
 from pathlib import Path
 
 import pytest
 
-from benchmarks import views
+from benchmarks import tabs, views
 
 pytestmark = pytest.mark.slow
 
@@ -14,3 +14,12 @@ def test_each_view_is_asked_of_each_warehouse(tmp_path: Path) -> None:
     assert all(0 < one["median"] <= one["highest"] for by_view in found.values() for one in by_view.values())
     assert [len(by_view) for by_view in found.values()] == [7, 7]
     assert views.render(found).row_count == 7
+
+
+def test_tabs_on_an_unchanged_warehouse_are_sent_no_page(tmp_path: Path) -> None:
+    found = tabs.costs(2, tmp_path)
+    # The picture of the watermark is drawn again twice a minute, because it shows the clock.
+    assert all(cost.pages <= 1 for name, cost in found.items() if "unchanged" in name)
+    assert found["one tab, a batch each second"].pages > 0
+    assert found["no tab, unchanged"].bytes_per_day == 0 < found["one tab, unchanged"].bytes_per_day
+    assert tabs.render(found).row_count == len(found)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, ConsoleMessage, Page
 
 PHONE = 390
 DESK = 1200
@@ -21,8 +21,9 @@ class Eyes:
     complaints: list[str] = field(default_factory=list)
 
     def open(self, address: str) -> "Eyes":
-        """Opens `address`."""
-        self.page.goto(address)
+        """Opens `address`, again until the tables have been read."""
+        while (answer := self.page.goto(address)) and "retry-after" in answer.headers:
+            pass
         return self
 
     def barriers(self) -> list[str]:
@@ -68,7 +69,12 @@ def eyes(browser: Browser, width: int = DESK, scheme: Scheme = "light", *, scrip
     )
     page = context.new_page()
     found = Eyes(page)
-    page.on("console", lambda said: found.complaints.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("console", lambda said: found.complaints.append(said.text) if _is_complaint(said) else None)
     page.on("pageerror", lambda error: found.complaints.append(str(error)))
     yield found
     context.close()
+
+
+def _is_complaint(said: ConsoleMessage) -> bool:
+    """Whether it is an error, but for a page that the tables are still read for."""
+    return said.type in ("error", "warning") and "503 (Service Unavailable)" not in said.text

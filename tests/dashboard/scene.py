@@ -1,5 +1,6 @@
 """Warehouses for the page, made without Spark, and the page itself, served as it is served."""
 
+import os
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -111,7 +112,13 @@ class Served:
         return host, int(port)
 
     def get(self, path: str = "/", body: bytes | None = None, **headers: str) -> Answer:
-        """Asks for a path, and follows no redirect."""
+        """Asks for a path until the tables have been read, and follows no redirect."""
+        return wait_for(
+            lambda: None if "Retry-After" in (said := self.ask(path, body, **headers)).headers else said, 60, path
+        )
+
+    def ask(self, path: str = "/", body: bytes | None = None, **headers: str) -> Answer:
+        """Asks for a path once."""
         sent_headers = {name.replace("_", "-"): value for name, value in headers.items()}
         request = urllib.request.Request(self.address + path, body, sent_headers)  # noqa: S310 - our own
         try:
@@ -131,11 +138,28 @@ _OPENER = urllib.request.build_opener(_Stay, urllib.request.ProxyHandler({}))
 
 
 @contextmanager
+def hanging(warehouse: Path) -> Iterator[None]:
+    """A ledger that does not answer: every process that opens it waits for the writer of a pipe."""
+    pipe = warehouse / "ledger" / "_delta_log" / "_last_checkpoint"
+    os.mkfifo(pipe)
+    try:
+        yield
+    finally:
+        writer = os.open(pipe, os.O_RDWR)
+        pipe.unlink()
+        os.close(writer)
+
+
+@contextmanager
 def serving(
-    warehouse: Path | str, token: str | None = None, port: int = 0, reader: TableReader | None = None
+    warehouse: Path | str,
+    token: str | None = None,
+    port: int = 0,
+    reader: TableReader | None = None,
+    service_port: int | None = None,
 ) -> Iterator[Served]:
-    """Serves the application of `tidemark dashboard` from a thread; no service runs."""
-    beside = partial(service_health, MetricsSettings(port=free_port()))
+    """Serves the application of `tidemark dashboard` from a thread; without `service_port` no service runs."""
+    beside = partial(service_health, MetricsSettings(port=service_port or free_port()))
     guard = Guard(SecretStr(token) if token else None)
     server = page_server(site(reader or TableReader(str(warehouse)), guard, load_schemas, beside))
     listening = listen("127.0.0.1", port)

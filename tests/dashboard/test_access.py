@@ -3,17 +3,13 @@
 import re
 import socket
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from threading import Event
 
 import pytest
 
 from pipeline.cli import main
-from pipeline.errors import TransientError
 from pipeline.reading.dashboard.dashboard_access import Guard
-from pipeline.reading.dashboard.shared_answer import SharedAnswer
 from pipeline.reading.pages.table_reader import TableReader
 from pipeline.settings.model import DashboardSettings
 from tests.dashboard.scene import Served, serving
@@ -131,22 +127,23 @@ def test_only_exact_paths_are_open(guarded: Served, path: str) -> None:
 
 
 def test_a_login_is_read_up_to_a_limit_of_bytes_and_seconds(locked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.reading.dashboard.dashboard_site._LOGIN_S", 0.2)
+    monkeypatch.setattr("pipeline.reading.dashboard.dashboard_pages._LOGIN_S", 0.2)
     begin = b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000000\r\n\r\ntoken="
     with serving(locked, TOKEN) as page:
         assert raw(page, begin + b"x" * 5_000).split()[1] == b"413"
         assert raw(page, begin).split()[1] == b"408"
 
 
-def test_whether_it_is_well_is_answered_while_every_thread_waits_for_a_page(locked: Path) -> None:
+def test_health_and_pages_are_answered_while_every_reading_waits(locked: Path) -> None:
     reader = TableReader(str(locked))
     with ExitStack() as stack, serving(locked, reader=reader) as page:
         with reader._lock:  # a page that takes long
             lines = [stack.enter_context(socket.create_connection(page.place, timeout=60)) for _ in range(60)]
-            for line in lines:
-                line.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            for number, line in enumerate(lines):
+                line.sendall(f"GET /users?id={number} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             assert healthy(page)
-        assert {line.recv(12) for line in lines} == {b"HTTP/1.1 200"}
+            assert {line.recv(12) for line in lines} == {b"HTTP/1.1 503"}
+        assert page.get().status == 200
 
 
 @pytest.mark.parametrize("path", ["/", "/dead-letters"])
@@ -156,24 +153,6 @@ def test_a_page_waits_a_bounded_time_for_another(locked: Path, path: str) -> Non
         answer = page.get(path)
     assert answer.status == 503
     assert "another request has been waiting for the store for more than 0.2 s" in answer.text
-
-
-def test_a_shared_answer_is_waited_for_a_bounded_time() -> None:
-    release, started = Event(), Event()
-
-    def hang() -> str:
-        started.set()
-        release.wait()
-        return "done"
-
-    answer = SharedAnswer(hang, lifetime_s=60, patience_s=0.2)
-    with ThreadPoolExecutor(1) as executor:
-        first = executor.submit(answer.get)
-        started.wait()
-        with pytest.raises(TransientError, match="waiting for the store"):
-            answer.get()
-        release.set()
-        assert first.result() == answer.get() == "done"
 
 
 def test_hostile_requests_are_answered_or_ended_and_open_nothing(

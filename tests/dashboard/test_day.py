@@ -114,6 +114,7 @@ def test_a_bar_has_the_state_of_its_least_final_window_and_sums_additive_measure
 def summary(watermark: int | None) -> LedgerSummary:
     policy = replace(PAGE_VIEWS_ALONE, strategy=Bounded(0), reports=(REPORT,))
     fixed: dict[str, Any] = {
+        "table_id": "",
         "batch": 10**9 + 7,
         "topic": "t",
         "committed_at": MAY_DAY.end,
@@ -127,8 +128,8 @@ def summary(watermark: int | None) -> LedgerSummary:
     ("now", "watermark", "passed_at", "words"),
     [
         (MAY_DAY.start - 1, None, None, "The day has not started: it starts at 2024-05-01 00:00:00."),
-        (MAY_DAY.start, None, None, "The day ends in 24.0 h; this page is as of 2024-05-01 00:00:00."),
-        (MAY_DAY.end - 1, None, None, "The day ends in 0.0 s"),
+        (MAY_DAY.start, None, None, "The day ends in 1 d; this page is as of 2024-05-01 00:00:00."),
+        (MAY_DAY.end - 1, None, None, "The day ends in 1 ms"),
         (MAY_DAY.end, None, None, "the watermark has not reached its end: there is no watermark yet."),
         (MAY_DAY.end, MAY_DAY.end - 1000, None, "has not reached its end: it is at 2024-05-01 23:59:59."),
         (MAY_DAY.end, MAY_DAY.end, MAY_DAY.end, "late events may still change the last windows."),

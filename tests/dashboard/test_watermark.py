@@ -25,6 +25,7 @@ def summary(
     """Partitions by the seconds that their newest event is old, and for how many seconds each has been silent."""
     quiet = (*silent, *[0.0] * (len(heads) - len(silent)))
     return LedgerSummary(
+        table_id="",
         batch=10**9 + 7,
         topic="t",
         committed_at=NOW,
@@ -56,18 +57,16 @@ def said(found: LedgerSummary) -> str:
 def test_the_partition_with_the_oldest_head_holds_the_watermark_back() -> None:
     found = summary(1, 2, 16, watermark=19)
     assert doings(found) == [LaneState.AHEAD, LaneState.AHEAD, LaneState.HOLDS]
-    assert "Partition 2 holds the watermark back: its newest event is 15.0 s older than that of partition 0." in said(
+    assert "Partition 2 holds the watermark back: its newest event is 15 s older than that of partition 0." in said(
         found
     )
-    assert "19.0 s behind the clock: the newest event of that partition was 16.0 s old, and the bound is 3.0 s" in said(
-        found
-    )
+    assert "19 s behind the clock: the newest event of that partition was 16 s old, and the bound is 3 s" in said(found)
 
 
 def test_an_idle_partition_is_left_out() -> None:
     found = summary(1, 60, watermark=4, silent=(0, 58))
     assert doings(found) == [LaneState.HOLDS, LaneState.IDLE]
-    assert "Partition 1 is idle: no record for 58.0 s. After 20.0 s without records" in said(found)
+    assert "Partition 1 is idle: no record for 58 s. After 20 s without records" in said(found)
 
 
 def test_at_the_timeout_a_partition_is_idle_and_a_millisecond_before_it_is_not() -> None:
@@ -92,7 +91,7 @@ def test_a_partition_that_came_back_with_old_events_is_waited_for() -> None:
     found = summary(1, 100, watermark=4)
     assert doings(found) == [LaneState.AHEAD, LaneState.HOLDS]
     assert "Partition 1 resumed with events older than the watermark" in said(found)
-    assert "newer by 99.0 s" in said(found)
+    assert "newer by 99 s" in said(found)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +110,7 @@ def test_partitions_close_to_one_another_are_described_as_close() -> None:
 
 def test_the_clock_may_be_all_that_moves_it() -> None:
     found = summary(1, 90, watermark=5, silent=(0, 90), policy=replace(POLICY, strategy=TimeLag(5 * SECOND)))
-    assert said(found) == "Only time moves the watermark, 5.0 s behind the clock."
+    assert said(found) == "Only time moves the watermark, 5 s behind the clock."
 
 
 def test_many_partitions_are_not_all_named() -> None:
@@ -169,7 +168,7 @@ def test_there_are_a_few_round_ticks() -> None:
     for span in (16, 300, 86400, 40 * 86400):
         ticks = drawn(summary(1, span, watermark=span + 3, policy=replace(POLICY, idle_timeout_ms=10**12))).axis.ticks
         assert 1 <= len(ticks) <= 5
-        assert all(tick % SECOND == 0 for tick in ticks)
+        assert all(tick.time % SECOND == 0 for tick in ticks)
 
 
 def test_without_windows_of_time_or_an_event_there_is_less_to_draw() -> None:

@@ -49,6 +49,11 @@ def values_of(instruction: str) -> list[str]:
 
 def shell_commands(document: Path) -> list[list[str]]:
     """The words of each command in the shell blocks of a Markdown file."""
-    blocks = document.read_text().split("```sh\n")[1:]
+    return commands_of(document.read_text())
+
+
+def commands_of(text: str) -> list[list[str]]:
+    """The words of each command in the shell blocks of a part of a Markdown file."""
+    blocks = text.split("```sh\n")[1:]
     lines = "".join(block.split("```")[0] for block in blocks).replace("\\\n", " ").splitlines()
     return [words for line in lines if (words := shlex.split(line, comments=True))]

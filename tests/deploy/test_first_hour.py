@@ -4,15 +4,14 @@ import json
 import signal
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import psycopg
 import pytest
 
 from tests.deploy.containers import HOST, Here
-from tests.deploy.files import ROOT, services, shell_commands, values_of
+from tests.deploy.files import services, shell_commands, values_of
+from tests.deploy.first_hour import PAGE, SQL, VERBS, asked, compose_commands
 from tests.deploy.ports import listed, scanned
 from tests.deploy.rules import alerts
 from tests.support.against_truth import ledger_version
@@ -21,21 +20,9 @@ from tests.support.processes import Process
 from tests.support.waiting import wait_for
 from tests.support.warehouse import rows
 
-PAGE = ROOT / "docs" / "first-hour.md"
 PATIENCE_S = 180
 GIVES_UP = "--timeout=20s"
-METRICS, SQL, DASHBOARD = 9477, 10000, "9478"
-VERBS = {"up", "logs", "exec", "stop", "start", "down"}
-
-
-def compose_commands() -> Iterator[tuple[list[str], list[str]]]:
-    """Splits each compose command into leading options and the rest."""
-    for words in shell_commands(PAGE):
-        if words[0] == "docker":
-            assert words[1] == "compose"
-            rest = words[2:]
-            begin = next(place for place, word in enumerate(rest) if word in VERBS)
-            yield rest[:begin], rest[begin:]
+METRICS, DASHBOARD = 9477, "9478"
 
 
 def test_compose_has_the_profiles_and_services_that_the_page_names() -> None:
@@ -61,13 +48,6 @@ def test_the_page_names_ports_and_alerts_that_exist() -> None:
     failing = alerts()["TidemarkFailing"]
     assert failing["expr"].startswith("increase(tidemark_failures_total[5m]) > 0 unless ")
     assert failing["for"] == "5m"
-
-
-def asked(here: Here, address: str, option: str, statement: str) -> list[tuple[Any, ...]]:
-    """Returns the output of psql by another client, because test machines may lack psql."""
-    assert option == "-c"
-    with psycopg.connect(address.replace(f":{SQL}", f":{here.port(str(SQL))}")) as client:
-        return client.execute(statement.encode()).fetchall()
 
 
 @pytest.mark.jvm

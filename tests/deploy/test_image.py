@@ -1,8 +1,10 @@
 """The image in containers: built by the Dockerfile, run with the options of compose, and its tables read back."""
 
 import json
+import shlex
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -13,7 +15,8 @@ from dev.image import build, has_bases
 from dev.podman import missing_programs
 from producers.cli import main as produce
 from tests.deploy.containers import HOST, Here
-from tests.deploy.files import services
+from tests.deploy.files import SERVICE, services, shell_commands
+from tests.deploy.first_hour import PAGE, Compose
 from tests.deploy.podman import Container, Containers
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.waiting import wait_for
@@ -128,3 +131,21 @@ def stops_under_load_and_resumes(containers: Containers, here: Here, service: Co
     reads(service, warehouse, FLOOD)
     service.stop(grace)
     containers.run("tidemark", "verify")  # raises at a violation
+
+
+@pytest.mark.jvm
+@pytest.mark.broker
+@pytest.mark.timeout(900)
+@pytest.mark.usefixtures("image")
+def test_the_commands_of_the_first_hour_run_in_containers(tmp_path: Path) -> None:
+    here = Here(tmp_path)
+    with Containers(here) as containers, closing(Compose(here, containers, SHORT)) as compose:
+        outputs = [(shlex.join(words), compose(words)) for words in shell_commands(PAGE)]
+        codes = {name: container.state["ExitCode"] for name, container in compose.running.items()}
+    printed = dict(outputs)  # of the last run of each
+    assert printed["docker compose exec tidemark tidemark health"].startswith("Healthy: the service is running")
+    assert "tidemark_watermark" in printed["curl --silent http://127.0.0.1:9477/metrics"]
+    queries = [output for command, output in outputs if command.startswith("psql")]
+    assert ["page_views_live" in queries[0], "window_start" in queries[2]] == [True, True]
+    assert {*compose.running} == {name for name, service in services().items() if service["image"] == SERVICE}
+    assert set(codes.values()) <= {0, 143}, f"{codes}: ended by SIGTERM, not killed"

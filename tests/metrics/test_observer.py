@@ -494,3 +494,20 @@ def test_no_update_is_lost_when_several_threads_report_concurrently() -> None:
     assert page["tidemark_freshness_seconds_count"] == 8000
     assert page[_windows("fired")] == 800
     assert page['tidemark_batch_duration_seconds_count{step="commit"}'] == 800
+
+
+def test_health_reports_the_interval_the_last_commit_and_the_records_that_wait() -> None:
+    world = World(log_ends={0: 10, 1: 1_400})
+    observer = Observer(MetricsSettings(), POLICY, lambda: world.now, patience_s=30, interval_ms=30_000)
+    observer.opened(1, frontier({0: 4, 1: 0}))
+    assert "; the brokers have not reported how many records wait." in observer.healthy().sentence
+    observer.follow(world.ask)
+    observer.ready()
+    world.now += 12_000
+    assert observer.healthy().sentence == (
+        "Healthy: the service is running; its last loop was 12.0 s ago. "
+        "A batch starts every 30 s; no batch was committed yet; 1,406 records wait."
+    )
+    observer.committed(batch(frontier({0: 4}), AFTER, COUNTED), world.now)
+    world.now += 500
+    assert "the last one was committed 0.5 s ago" in observer.healthy().sentence

@@ -168,8 +168,8 @@ def test_the_view_shows_the_numbers(warehouse: str) -> None:
     text = shown(render(read_status(warehouse), NOON_MS))
     for line in (
         r"epoch +2$",
-        r"last batch +2, committed 2026-03-01 11:59:59 \(1\.0 s ago\)$",
-        r"watermark +2026-03-01 11:58:59, 61\.0 s behind the clock$",
+        r"last batch +2, committed 2026-03-01 11:59:59 \(1 s ago\)$",
+        r"watermark +2026-03-01 11:58:59, 61 s behind the clock$",
         r"rate +15 records/s over the last batches$",
         r"│ 0 +│ +1,030 │ +none yet │",
         r"│ 1 +│ +60 │ +2026-03-01 11:59:58 │",
@@ -177,7 +177,7 @@ def test_the_view_shows_the_numbers(warehouse: str) -> None:
         r"│ duplicate +│ +2 │",
         r"│ erased +│ +1 │",
         r"│ rejected +│ +10 │",
-        r"│ \[2026-03-01 12:00:00, 12:01:00\) │ 1,234 │ +2,468 │ +1,234 │ +0 │",
+        r"│ \[2026-03-01 12:00, 12:01\) │ 1,234 │ +2,468 │ +1,234 │ +0 │",
     ):
         assert re.search(rf"(?m){line.replace('$', ' *$')}", text), (line, text)
 

@@ -10,13 +10,14 @@ from threading import Event
 import pytest
 
 from command_line.terminal import Console
+from demo.children import free_port
 from pipeline.cli import main
 from pipeline.errors import SetUpError
 from pipeline.reading.status_view import Status
 from pipeline.reading.status_watch import LatestStatus
 from tests.support.terminal import BACK, CTRL_C, CURSOR_HIDDEN, CURSOR_SHOWN, OTHER_SCREEN, Terminal
 from tests.support.waiting import wait_for
-from tests.verify.site import PAGE_VIEWS_ALONE, Site
+from tests.verify.site import NOON, PAGE_VIEWS_ALONE, Site
 from tests.verify.site import Event as Visit
 
 WAIT_S = 60
@@ -44,7 +45,7 @@ def test_the_screen_goes_on_with_the_tables_through_a_store_that_is_away_until_c
     watch = ("status", "--warehouse", str(tmp_path), "--watch", "--every", "200ms")
     with Terminal("pipeline.cli", *watch) as terminal:
         sees(terminal, "1, committed 1970-01-01")
-        assert "every 0.2 s, Ctrl-C ends" in terminal.screen()
+        assert "every 0.2 s, q quits" in terminal.screen()
         site.batch(Visit(2, "bob"), Visit(11))
         sees(terminal, "2, committed 1970-01-01")
         next_version = len(list((tmp_path / "ledger" / "_delta_log").glob("*.json")))
@@ -64,6 +65,30 @@ def test_the_screen_goes_on_with_the_tables_through_a_store_that_is_away_until_c
         assert terminal.said.startswith(OTHER_SCREEN)
         assert terminal.said.rindex(CURSOR_SHOWN) > terminal.said.rindex(CURSOR_HIDDEN)
         assert terminal.said.rstrip().endswith(BACK)
+        assert terminal.modes() == terminal.modes_before
+
+
+@pytest.mark.slow
+def test_a_screen_of_80_by_24_has_the_windows_and_a_stopped_service_in_red_until_q(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIDEMARK_METRICS__PORT", str(free_port()))
+    silent: dict[int, int | None] = dict.fromkeys(range(1, 12), NOON)
+    site = Site(tmp_path, PAGE_VIEWS_ALONE, silent=silent).open()
+    for minute in range(1, 71, 10):
+        site.batch(Visit(minute), Visit(minute, "bob"))
+    watch = ("status", "--warehouse", str(tmp_path), "--watch", "--every", "200ms")
+    with Terminal("pipeline.cli", *watch, rows=24, columns=80) as terminal:
+        sees(terminal, "The service is stopped")
+        screen = terminal.screen()
+        for minute in range(0, 50, 10):
+            assert f"[2024-05-01 12:{minute + 10}, " in screen
+        assert "records: counted 14, too late 0" in screen
+        assert "q quits" in screen
+        assert "\x1b[1;31mNothing was committed for " in terminal.said
+        terminal.press(b"q")
+        assert terminal.popen.wait(10) == 0
+        wait_for(lambda: BACK in terminal.said, WAIT_S, "the first screen")
         assert terminal.modes() == terminal.modes_before
 
 

@@ -1,5 +1,6 @@
 """The bill of materials: all that is locked is on it, with hashes, and under licences that are allowed."""
 
+import hashlib
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dev.audit import disallowed, sbom
+from dev.audit import VENDORED, disallowed, sbom
 from dev.licences import is_allowed
 
 ROOT = Path(__file__).parents[2]
@@ -33,6 +34,14 @@ def test_every_package_is_on_the_bill_with_its_hashes_except_those_of_developmen
     assert not {"polars", "pytest", "ruff"} & packages.keys()
     for one in packages.values():
         assert all(file["hashes"] for file in one["externalReferences"])
+
+
+def test_vendored_files_are_unchanged_and_their_packages_are_on_the_bill() -> None:
+    found = {one["purl"]: one["licenses"] for one in bill()["components"] if "npm" in one["purl"]}
+    for purl, package in tomllib.loads(VENDORED.read_text()).items():
+        assert found[purl] == [{"expression": package["licence"]}]
+        digests = {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest() for name in package["files"]}
+        assert digests == package["files"]
 
 
 def test_what_is_shipped_is_under_licences_that_are_allowed() -> None:

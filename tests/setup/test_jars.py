@@ -1,18 +1,33 @@
 """Jars come in whole, verified and once, whatever the network does meanwhile."""
 
+import json
+import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import structlog
 
 from pipeline.errors import SetUpError
+from pipeline.logs import configure_logs
 from pipeline.runtime import jars
 from pipeline.runtime.jars import Jar, cache, locked, mirror, provide
 from tests.setup.mirror import Mirror, serving
 
 AT_ONCE = (0.0, 0.0)
 CONTENT = bytes(range(256)) * 40
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_before() -> Iterator[None]:
+    """Restores the configuration of logs, which a download may set."""
+    root, config = logging.getLogger(), structlog.get_config()
+    handlers, level, was_configured = root.handlers[:], root.level, structlog.is_configured()
+    yield
+    structlog.configure(**config) if was_configured else structlog.reset_defaults()
+    logging.captureWarnings(capture=False)
+    root.handlers[:], root.level = handlers, level
 
 
 @pytest.fixture
@@ -90,6 +105,22 @@ def test_a_mirror_that_ignores_ranges_is_read_from_the_start(central: Mirror, tm
     assert (tmp_path / jar.name).read_bytes() == CONTENT
 
 
+def test_a_download_says_where_jars_come_from_and_how_far_it_is(
+    central: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lock = [central.publish(f"g:{name}:1", CONTENT) for name in "ab"]
+    central.statuses = [503]
+    monkeypatch.setattr(jars, "PROGRESS_S", 0.02)
+    configure_logs("json")
+    provide(lock, tmp_path, central.address, (0.2,))
+    printed = capsys.readouterr()
+    first, *progress = map(json.loads, printed.err.splitlines())
+    assert {"event": "jars_downloading", "count": 2, "mirror": central.address}.items() <= first.items()
+    assert progress[0]["count"] < 2, "the first line comes before the end"
+    assert {"event": "jars_downloaded", "count": 2, "of": 2, "megabytes": 0.0}.items() <= progress[-1].items()
+    assert printed.out == ""
+
+
 def test_an_overloaded_mirror_is_asked_again(central: Mirror, tmp_path: Path) -> None:
     jar = central.publish("g:a:1", CONTENT)
     central.statuses = [503, 429]
@@ -124,7 +155,7 @@ def test_two_at_once_fetch_each_jar_once(central: Mirror, tmp_path: Path) -> Non
 
 def test_a_directory_that_cannot_be_written_is_one_sentence(central: Mirror, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(SetUpError, match=r"Jars cannot be stored in .*; set TIDEMARK_JARS_CACHE\."):
+    with pytest.raises(SetUpError, match=r"Jars cannot be stored in .*; set TIDEMARK_JARS_CACHE to a folder"):
         provide([central.publish("g:a:1", CONTENT)], tmp_path / "file" / "below", central.address)
 
 
@@ -145,6 +176,9 @@ def test_the_mirror_may_be_chosen_and_must_be_an_address() -> None:
     assert mirror({"TIDEMARK_MAVEN_MIRROR": "http://here/maven/"}) == "http://here/maven"
     with pytest.raises(SetUpError, match="TIDEMARK_MAVEN_MIRROR is 'here/maven'; it must be"):
         mirror({"TIDEMARK_MAVEN_MIRROR": "here/maven"})
+    with pytest.raises(SetUpError, match="has a user or a password") as refused:
+        mirror({"TIDEMARK_MAVEN_MIRROR": "https://ann:hush@nexus/maven"})
+    assert "hush" not in str(refused.value)
 
 
 def test_the_command_prints_where_the_jars_are(

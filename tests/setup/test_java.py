@@ -43,7 +43,7 @@ def test_a_supported_java_home_is_taken(tmp_path: Path, version: str) -> None:
 def test_another_version_is_named_and_refused(tmp_path: Path, version: str, named: int) -> None:
     home = fake(tmp_path / "jdk", version)
     with pytest.raises(
-        SetUpError, match=rf"^Tidemark needs Java 17 or 21: JAVA_HOME \(.*\) is Java {named}; run"
+        SetUpError, match=rf"^Tidemark needs Java 17 or 21: JAVA_HOME \(.*\) is Java {named}; install"
     ) as seen:
         find_java(environment(home=home), tmp_path)
     assert "\n" not in str(seen.value)
@@ -75,7 +75,7 @@ def test_a_per_user_java_serves_where_there_is_no_other(tmp_path: Path, layout: 
 
 
 def test_a_missing_java_is_reported_in_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(SetUpError, match=r"no Java was found; run `make setup`, or set JAVA_HOME"):
+    with pytest.raises(SetUpError, match=r"no Java was found; install one and set JAVA_HOME"):
         find_java(environment(), tmp_path)
 
 

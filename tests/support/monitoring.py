@@ -23,8 +23,11 @@ from tests.support.yaml_text import parsed
 
 PATIENCE_S: Final = 60
 FASTER: Final = 25
-"""How many times shorter the alerts' `for` is than in the rules; their expressions are those that are shipped."""
-_UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
+"""Divides every duration of the shipped rules, so that alerts soon fire and end: `for`, ranges and offsets."""
+_UNITS_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_DURATION: Final = re.compile(r"(\d+)([smhdw])")
+_DURATIONS: Final = re.compile(r"(?<=[\[:])(?:\d+[smhdw])+(?=[\]:])|(?<=offset )(?:\d+[smhdw])+")
+"""Matches ranges and offsets; thresholds have no unit."""
 
 
 @dataclass
@@ -54,6 +57,10 @@ class Monitoring:
         unfinished.write_text(json.dumps([{"targets": [f"127.0.0.1:{port}" for port in services]}]))
         unfinished.replace(targets)
 
+    def firing(self) -> set[str]:
+        """The names of the alerts that fire now, also those that Alertmanager suppresses."""
+        return {sample["metric"]["alertname"] for sample in self.ask('ALERTS{alertstate="firing"}')}
+
     def ask(self, query: str) -> list[dict[str, Any]]:
         """The samples that a query returns now."""
         url = f"http://127.0.0.1:{self.port}/api/v1/query?{urllib.parse.urlencode({'query': query})}"
@@ -82,7 +89,7 @@ def monitoring(folder: Path, service: int) -> Iterator[Monitoring]:
 
 
 def _prometheus(folder: Path, alertmanager: int) -> Mapping[str, Any]:
-    """Returns the shipped configuration with an interval of two seconds, these rules and these services."""
+    """Returns the shipped configuration with intervals of a second, these rules and these services."""
     shipped = parsed(PROMETHEUS.read_text())
     for file in RULES.glob("*.yml"):
         _write(folder / "rules" / file.name, faster(parsed(file.read_text())))
@@ -90,19 +97,24 @@ def _prometheus(folder: Path, alertmanager: int) -> Mapping[str, Any]:
     found = [{"files": [str(folder / "targets.json")], "refresh_interval": "1s"}]
     return {
         **shipped,
-        "global": {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "1s"},
+        "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
         "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{alertmanager}"]}]}]},
         "scrape_configs": [{"job_name": job["job_name"], "file_sd_configs": found}],
     }
 
 
 def faster(rules: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Writes the shipped rules with shorter times before an alert fires."""
+    """Returns the shipped rules with shorter durations."""
     for rule in (rule for group in rules["groups"] for rule in group["rules"]):
-        if "for" in rule:
-            number, unit = re.fullmatch(r"(\d+)([smh])", rule["for"]).groups()  # type: ignore[union-attr]
-            rule["for"] = f"{int(number) * _UNITS_S[unit] * 1000 // FASTER}ms"
+        rule["expr"] = _DURATIONS.sub(lambda match: _shorter(match[0]), rule["expr"])
+        rule |= {key: _shorter(rule[key]) for key in ("for", "keep_firing_for") if key in rule}
     return rules
+
+
+def _shorter(duration: str) -> str:
+    """Divides a duration, such as `23h30m`, by `FASTER`."""
+    parts = [int(count) * _UNITS_S[unit] for count, unit in _DURATION.findall(duration)]
+    return f"{sum(parts) * 1000 // FASTER}ms"
 
 
 def _alertmanager(webhook: int) -> Mapping[str, Any]:

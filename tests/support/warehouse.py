@@ -32,6 +32,11 @@ def _read(version: _Version) -> pa.Table:
     return version.handle.to_pyarrow_table()
 
 
+def forget() -> None:
+    """Drops cached versions: a table that was restored has versions again, with other rows."""
+    _read.cache_clear()
+
+
 def rows(warehouse: Path | str, name: str) -> list[dict[str, Any]]:
     """Returns the rows of a table as dictionaries, with uncommitted rows."""
     found: list[dict[str, Any]] = table(warehouse, name).to_pylist()

@@ -1,6 +1,5 @@
-"""The health of the dashboard: whether the tables can be read. Waits for no page, and for a bounded time."""
+"""The health of the dashboard: whether the tables can be read. Waits for no page, and for less than a second."""
 
-import asyncio
 from http import HTTPStatus
 from typing import Final
 
@@ -8,10 +7,14 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from pipeline.errors import TidemarkError
+from pipeline.instants import now_ms, span_of
+from pipeline.reading.dashboard.question import Question
 from pipeline.reading.pages.table_reader import TableReader
 from pipeline.tables.store_errors import STORE_ERRORS
 
-_PATIENCE_S: Final = 4.0
+_PATIENCE_S: Final = 0.8
+_SLOW_MS: Final = 5_000
+"""A store that answered before may take this long."""
 
 
 class Health:
@@ -19,24 +22,36 @@ class Health:
 
     def __init__(self, warehouse: str) -> None:
         self._reader = TableReader(warehouse)
-        self._reading: asyncio.Task[bool] | None = None
+        self._question: Question[None] = Question("health")
+        self._has_failed = False
+        """Whether the last reading failed."""
 
     async def answer(self, _: Request) -> Response:
         """Answers 200, or 503 if the store fails or is silent. The text contains no data of the tables."""
-        if self._reading is None or self._reading.done():
-            self._reading = asyncio.create_task(asyncio.to_thread(self._can_read))
         try:
-            async with asyncio.timeout(_PATIENCE_S):
-                is_healthy = await asyncio.shield(self._reading)
+            await self._question.ask(lambda: self._reader.read(lambda *_: None), _PATIENCE_S)
         except TimeoutError:
-            is_healthy = False
-        if is_healthy:
-            return PlainTextResponse("ok\n")
-        return PlainTextResponse("the store of the tables does not answer\n", HTTPStatus.SERVICE_UNAVAILABLE)
-
-    def _can_read(self) -> bool:
-        try:
-            self._reader.read(lambda *_: None)
+            return self._late()
         except (TidemarkError, *STORE_ERRORS):
-            return False
-        return True
+            self._has_failed = True
+            return _unhealthy("the store of the tables does not answer")
+        self._has_failed = False
+        return PlainTextResponse("ok\n")
+
+    def _late(self) -> Response:
+        now, asked_at, answered_at = now_ms(), self._question.asked_at, self._question.answered_at
+        waited_ms = now - (asked_at or now)
+        if answered_at is not None and not self._has_failed and waited_ms < _SLOW_MS:
+            return PlainTextResponse("ok\n")
+        last = (
+            "it has not answered yet"
+            if answered_at is None
+            else f"its last answer was {span_of(now - answered_at)} ago"
+        )
+        answer = _unhealthy(f"the store of the tables has been silent for {span_of(waited_ms)}; {last}")
+        answer.headers["Retry-After"] = "1"
+        return answer
+
+
+def _unhealthy(sentence: str) -> Response:
+    return PlainTextResponse(f"{sentence}\n", HTTPStatus.SERVICE_UNAVAILABLE)

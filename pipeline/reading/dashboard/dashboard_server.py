@@ -16,7 +16,6 @@ from pipeline.errors import SetUpError
 from pipeline.logs import configure_logs
 from pipeline.reading.dashboard.dashboard_access import Guard
 from pipeline.reading.dashboard.dashboard_site import site
-from pipeline.reading.dashboard.shared_answer import SharedAnswer
 from pipeline.reading.health_client import service_health
 from pipeline.reading.pages.table_reader import TableReader
 from pipeline.reading.record_decoding import SchemaTexts
@@ -25,10 +24,7 @@ from pipeline.settings.model import DashboardSettings, Settings
 from pipeline.tables.event_schemas import schemas_of, stored_schemas
 
 _STOP_S: Final = 3
-_LIMITS: Final = Limits(connections=128, request_s=300)
-"""A page may take long if the store is slow."""
-_SHARED_S: Final = 5.0
-"""Requests share an answer of the service for this many seconds."""
+_LIMITS: Final = Limits(connections=128, request_s=30)
 _log = structlog.get_logger()
 
 
@@ -40,8 +36,7 @@ def serve(settings: Settings) -> None:
     """
     require(settings, "warehouse")
     schemas, guard = _schemas(settings), Guard.from_settings(settings.dashboard)
-    health = SharedAnswer(partial(service_health, settings.metrics), _SHARED_S)
-    app = site(TableReader(settings.warehouse), guard, schemas, health.get)
+    app = site(TableReader(settings.warehouse), guard, schemas, partial(service_health, settings.metrics))
     configure_logs(settings.log_format)
     with _listening(settings.dashboard) as listener:
         # uvicorn raises its signal again at the end, which would kill the process.

@@ -8,7 +8,7 @@ from pipeline import columns as c
 from pipeline.event_time import lateness
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.periodic import Periodic
-from pipeline.instants import span_of, time_of
+from pipeline.instants import span_of
 from pipeline.reading.day_report.calendar_day import Day, disjoint_ends
 from pipeline.reading.day_report.day_commits import DayCommits, committed_on
 from pipeline.reading.day_report.window_bars import bars_of, totals
@@ -18,6 +18,7 @@ from pipeline.reading.pages.table_reader import CurrentTables
 from pipeline.reading.pages.top_lists import TopList, list_reports, main_report, top_list
 from pipeline.reading.pages.watermark_lanes import Lane, explain, lanes_of
 from pipeline.reading.pages.watermark_picture import Picture, picture_of
+from pipeline.reading.pages.window_names import moment_text
 from pipeline.reading.pages.window_sums import ReportWindow, windows_in
 from pipeline.tables.engines import Engine
 from pipeline.tables.query import rows_of
@@ -88,17 +89,17 @@ def state_sentence(day: Day, now: int, summary: LedgerSummary, report: Report | 
     `report` is the report on the page; `passed_at` is the time in ms at which the watermark reached the day's end.
     """
     if now < day.start:
-        return f"The day has not started: it starts at {time_of(day.start, day.zone)}."
+        return f"The day has not started: it starts at {moment_text(day.start, day.zone)}."
     if now < day.end:
-        return f"The day ends in {span_of(day.end - now)}; this page is as of {time_of(now, day.zone)}."
+        return f"The day ends in {span_of(day.end - now)}; this page is as of {moment_text(now, day.zone)}."
     if passed_at is None:
         where = (
             "there is no watermark yet"
             if summary.watermark is None
-            else f"it is at {time_of(summary.watermark, day.zone)}"
+            else f"it is at {moment_text(summary.watermark, day.zone)}"
         )
         return f"The day is over by the clock, but the watermark has not reached its end: {where}."
-    passed = f"The watermark reached the end of the day at {time_of(passed_at, day.zone)}"
+    passed = f"The watermark reached the end of the day at {moment_text(passed_at, day.zone)}"
     if report is not None and not lateness.is_closed(day.end, lateness.closed_until(report, summary.watermark)):
         return f"{passed}: all windows have fired, but late events may still change the last windows."
     return f"{passed}: the results are final, except for corrections by `tidemark correct`."

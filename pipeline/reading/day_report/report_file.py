@@ -41,10 +41,11 @@ def day_page(warehouse: str, day_text: str, zone: ZoneInfo) -> DayPage:
         lambda tables, summary: None if summary is None else daily_of(tables, summary, day, now)
     )
     style, icon = ((_STATIC / name).read_text() for name in ("style.css", "icon.svg"))
-    page = templates("pipeline.reading.day_report", zone, linked=False).get_template("day.html")
+    page = templates("pipeline.reading.day_report", linked=False).get_template("day.html")
     html = page.render(
         view=view,
         day=day,
+        zone=zone,
         now=now,
         warehouse=warehouse,
         style=Markup(style),  # noqa: S704 - our own

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Final
 
 import pyarrow as pa
@@ -11,12 +12,15 @@ from deltalake import DeltaTable
 from pipeline import columns as c
 from pipeline.event_time import rules
 from pipeline.event_time.policy import Verdict
-from pipeline.instants import span_of, time_of
+from pipeline.instants import span_of
+from pipeline.reading.ledger_summary import Account, LedgerSummary, account_of, account_sql
 from pipeline.reading.pages.paging import Slice, page_of
 from pipeline.reading.pages.table_reader import CurrentTables, text_sql
+from pipeline.reading.pages.window_names import moment_text
 from pipeline.reading.record_decoding import DecodedValue, SchemaTexts, decode_value
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
+from pipeline.tables.transactions import REMOVED_APP
 
 REASONS: Final = ("too_late", "partly_late", "future", "malformed", "erased")
 LISTED: Final = 50
@@ -32,8 +36,6 @@ class OpenedLetter:
     """A dead letter in detail."""
 
     row: Row
-    sentence: str
-    """The reason, explained with its times."""
     key: str | None
     value: DecodedValue
 
@@ -56,6 +58,16 @@ def letters_of(
     return page_of(rows, listed, lambda row: int(row[c.BATCH]), until, skip, first and first - 1)
 
 
+def stored_letters(tables: CurrentTables, summary: LedgerSummary) -> Account:
+    """Returns the number of dead letters by reason in the table: without the batches that were removed by age."""
+    letters, ledger = tables.find(DEAD_LETTERS.name), tables.find(LEDGER.name)
+    removed = letters.transaction_version(REMOVED_APP) if letters is not None else None
+    if ledger is None or not removed:
+        return summary.account
+    (row,) = rows_of(f"SELECT {account_sql(ledger)} FROM ledger WHERE {c.BATCH} > {removed}", ledger=ledger)  # noqa: S608 - ours
+    return account_of(row)
+
+
 def letter_of(
     tables: CurrentTables, schemas: SchemaTexts, batch: int, partition: int, offset: int
 ) -> OpenedLetter | None:
@@ -73,24 +85,25 @@ def letter_of(
         return None
     row, key = rows[0], rows[0][c.KEY]
     key_text = None if key is None else key.decode(errors="backslashreplace")
-    return OpenedLetter(row, sentence(row), key_text, decode_value(row[c.VALUE], schemas))
+    return OpenedLetter(row, key_text, decode_value(row[c.VALUE], schemas))
 
 
-def sentence(row: Row) -> str:
-    """Returns a sentence on why a record is a dead letter."""
+def sentence(row: Row, zone: tzinfo) -> str:
+    """Returns a sentence on why a record is a dead letter, with times in a zone."""
     if row[c.REASON] == Verdict.ERASED:
         return "Its user was erased, and later events of the user are dropped."
     event_time, watermark, taken = row[c.EVENT_TIME], row[c.WATERMARK], row[c.KAFKA_TIMESTAMP]
     if event_time is None or not rules.in_range(event_time):
         return "It is not readable as an event with a time, so it is in no window."
+    time = moment_text(event_time, zone)
     if row[c.REASON] == Verdict.FUTURE:
-        return f"Its time {time_of(event_time)} is too far ahead of its Kafka timestamp {time_of(taken)}."
+        return f"Its time {time} is too far ahead of its Kafka timestamp {moment_text(taken, zone)}."
     if watermark is None or row[c.REASON] == Verdict.MALFORMED:
         return "It is not a valid event."
     missed = "some of its windows were" if row[c.REASON] == "partly_late" else "all its windows were"
     return (
-        f"Its time is {time_of(event_time)}, {span_of(watermark - event_time)} before the watermark of its batch, "
-        f"{time_of(watermark)}: {missed} closed."
+        f"Its time is {time}, {span_of(watermark - event_time)} before the watermark of its batch, "
+        f"{moment_text(watermark, zone)}: {missed} closed."
     )
 
 

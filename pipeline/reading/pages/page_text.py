@@ -1,13 +1,13 @@
-"""Formats of values on pages, as filters of templates."""
+"""Formats of values on pages, as filters of templates. Filters of times use the variable `zone` of the page."""
 
-from collections.abc import Sequence
-from datetime import UTC, datetime, tzinfo
-from functools import partial
+from collections.abc import Callable, Sequence
+from datetime import datetime, tzinfo
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup, escape
 
 from command_line.printable import printable_lines
 from pipeline.event_time.reports import Report
@@ -15,17 +15,21 @@ from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.count import Counts
 from pipeline.event_time.windows.cumulate import Cumulate
 from pipeline.event_time.windows.grid import Grid
+from pipeline.event_time.windows.periodic import Periodic
 from pipeline.event_time.windows.session import Sessions
-from pipeline.instants import span_of, time_of
-from pipeline.reading.pages.window_sums import ReportWindow
+from pipeline.instants import ms_of, span_of
+from pipeline.reading.pages.letter_pages import sentence
+from pipeline.reading.pages.time_axis import Axis
+from pipeline.reading.pages.window_names import clock_text, date_text, moment_text, window_name, zone_of_report
+from pipeline.reading.pages.window_sums import ReportWindow, drawn_measure
+from pipeline.tables.query import Row
 
 _LONGEST: Final = 120
-_WHOLE: Final = 99.5
-"""From here on, two digits round to 100."""
+_DAY_MS: Final = 86_400_000
 
 
-def templates(package: str, zone: tzinfo = UTC, *, linked: bool = True) -> Environment:
-    """Returns the templates of a package and the shared ones. They escape values, and show times in `zone`.
+def templates(package: str, *, linked: bool = True) -> Environment:
+    """Returns the templates of a package and the shared ones. They escape values.
 
     `linked`: whether other pages exist that links can lead to.
     """
@@ -38,18 +42,69 @@ def templates(package: str, zone: tzinfo = UTC, *, linked: bool = True) -> Envir
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "moment": partial(time_of, zone=zone),
-        "clock": partial(clock, zone=zone),
+        "moment": _in_zone(moment_text),
+        "clock": _in_zone(clock_text),
+        "date": _in_zone(date_text),
+        "because": _in_zone(sentence),
+        "named": named,
+        "row_name": row_name,
+        "up_to": up_to,
+        "value": value,
         "span": span_of,
         "number": number,
+        "counted": counted,
         "share": share,
         "short": short,
         "words": words,
-        "value": value,
+        "sentence_case": sentence_case,
+        "unchanged": unchanged,
+        "isolated": isolated,
         "windows": windows_in_words,
     }
-    environment.globals |= {"address": address, "measures": measures, "linked": linked}
+    environment.globals |= {"address": address, "linked": linked}
+    environment.globals |= {"time_axis": time_axis, "measures": measures, "drawn_measure": drawn_measure}
     return environment
+
+
+def _in_zone(text: Callable[[Any, tzinfo], str]) -> Callable[..., str]:
+    """Returns the filter that calls `text` with the zone of the page."""
+    return pass_context(lambda context, item: text(item, context["zone"]))
+
+
+@pass_context
+def named(context: Context, window: ReportWindow, report: Report) -> str:
+    """Returns the name of a window in the zone of its report, or else of the page."""
+    return window_name(window.start, window.end, report.windows, zone_of_report(report, context["zone"]))
+
+
+@pass_context
+def row_name(context: Context, row: Row, report: Report) -> str:
+    """Returns the name of the window of a row."""
+    start, end = ms_of(row["window_start"]), ms_of(row["window_end"])
+    return window_name(start, end, report.windows, zone_of_report(report, context["zone"]))
+
+
+@pass_context
+def up_to(context: Context, until: int, report: Report) -> str:
+    """Describes the windows that end by `until` (ms), by the name of the last window if one ends at that time."""
+    zone, windows = zone_of_report(report, context["zone"]), report.windows
+    if not isinstance(windows, Periodic) or windows.reached(until) != until:
+        return f"windows that end by {moment_text(until, zone)}"
+    return f"windows up to {window_name(windows.begin(until), until, windows, zone)}"
+
+
+@pass_context
+def value(context: Context, cell: Any) -> str:
+    """Formats a value of a row."""
+    if isinstance(cell, datetime):
+        return moment_text(ms_of(cell), context["zone"])
+    return number(cell) if isinstance(cell, int) else short(cell)
+
+
+@pass_context
+def time_axis(context: Context, left: int, right: int, report: Report | None = None) -> Axis:
+    """Returns an axis of time in the zone of a report, or else of the page."""
+    return Axis(left, right, zone_of_report(report, context["zone"]) if report else context["zone"])
 
 
 def as_text(value: Any) -> Any:
@@ -57,20 +112,34 @@ def as_text(value: Any) -> Any:
     return printable_lines(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def clock(milliseconds: int, zone: tzinfo = UTC) -> str:
-    """Formats the time of day."""
-    return f"{datetime.fromtimestamp(milliseconds / 1000, zone):%H:%M:%S}"
-
-
 def number(value: float) -> str:
     """Formats a number with separated thousands."""
     return f"{value:,.0f}"
 
 
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Returns a count with its noun.
+
+    >>> counted(1, "window"), counted(2, "batch", "batches")
+    ('1 window', '2 batches')
+    """
+    return f"{number(count)} {noun if count == 1 else plural or f'{noun}s'}"
+
+
 def share(part: int, whole: int) -> str:
-    """Formats a share in percent, with two significant digits."""
-    percent = part * 100 / whole if whole else 0
-    return "100 %" if percent >= _WHOLE else f"{percent:.2g} %"
+    """Formats a share in percent, with two significant digits; only 0 is "0 %", and only the whole is "100 %".
+
+    >>> share(1, 1_000_000), share(995, 1000)
+    ('< 0.01 %', '99.5 %')
+    """
+    if part in (0, whole):
+        return f"{100 if part else 0} %"
+    if part * 10_000 < whole:
+        return "< 0.01 %"
+    tenths = part * 1000 // whole
+    if tenths >= 990:  # noqa: PLR2004 - 99 %
+        return f"{'> ' if tenths == 999 else ''}{tenths / 10:.1f} %"  # noqa: PLR2004 - 99.9 %
+    return f"{part * 100 / whole:.2g} %"
 
 
 def short(text: str | None) -> str:
@@ -85,11 +154,19 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def value(cell: Any) -> str:
-    """Formats a value of a row."""
-    if isinstance(cell, datetime):
-        return f"{cell:%Y-%m-%d %H:%M:%S}"
-    return number(cell) if isinstance(cell, int) else short(cell)
+def sentence_case(text: str) -> str:
+    """Returns the text with a capital first letter; unlike `capitalize` it leaves names such as Europe/Berlin."""
+    return text[:1].upper() + text[1:]
+
+
+def isolated(text: str) -> Markup:
+    """Returns a foreign text for a place without elements, in marks that keep its direction to itself."""
+    return Markup("\u2068{}\u2069").format(printable_lines(short(text)))
+
+
+def unchanged(text: str) -> Markup:
+    """Returns text for an input field, escaped for HTML only: the browser sends it back."""
+    return escape(text)
 
 
 def address(path: str, **parameters: Any) -> str:
@@ -106,17 +183,19 @@ def measures(windows: Sequence[ReportWindow]) -> list[str]:
 def windows_in_words(report: Report) -> str:
     """Describes the windows of a report."""
     match report.windows:
-        case Grid(size_ms, slide_ms) if size_ms == slide_ms:
-            return f"windows of {span_of(size_ms)}"
+        case Grid(size_ms, slide_ms, offset_ms) if size_ms == slide_ms:
+            is_of_days = (size_ms, offset_ms) == (_DAY_MS, 0)
+            return "days in the time zone UTC" if is_of_days else f"windows of {span_of(size_ms)}"
         case Grid(size_ms, slide_ms):
             return f"windows of {span_of(size_ms)}, one every {span_of(slide_ms)}"
         case Cumulate(size_ms, step_ms):
             return f"windows that grow by {span_of(step_ms)} up to {span_of(size_ms)}"
         case Calendar(size_ms, zone):
-            return f"windows of {span_of(size_ms)} in the time zone {zone}"
+            name = {_DAY_MS: "days", 7 * _DAY_MS: "weeks"}.get(size_ms, f"windows of {span_of(size_ms)}")
+            return f"{name} in the time zone {zone}"
         case Sessions(gap_ms):
             return f"sessions, which end after {span_of(gap_ms)} without an event"
         case Counts(size):
-            return f"every {size} events"
+            return f"windows of {counted(size, 'event')}"
         case _:
             raise AssertionError(report.windows)

@@ -1,22 +1,25 @@
-"""Reads tables for pages with cached handles, which are updated once for each answer."""
+"""Reads tables for pages with cached handles, which are refreshed once for each answer."""
 
+import math
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Final, TypeVar
+from typing import Final, Generic, TypeVar
 
 from deltalake import DeltaTable
 
 from pipeline import columns as c
 from pipeline.event_time.reports import Report
-from pipeline.instants import ms_of
+from pipeline.instants import ms_of, now_ms
 from pipeline.reading.bounded_lock import acquired
 from pipeline.reading.ledger_summary import LedgerSummary, read_summary
+from pipeline.reading.pages.table_handles import TableHandles
 from pipeline.results.live_view import live_sql
 from pipeline.tables.engines import Engine
-from pipeline.tables.file_statistics import highest, lowest
+from pipeline.tables.file_statistics import highest, highest_of_newest, lowest
 from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, find_table
+from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES
 from pipeline.tables.store_errors import is_of_store
 
 T = TypeVar("T")
@@ -34,24 +37,16 @@ SELECT {select} FROM _live WHERE {within}{only} {rest}
 """
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class CurrentTables:
-    """The tables for one answer. Each is updated to its newest version at its first use."""
+    """The tables for one answer, as of one look at their logs."""
 
     warehouse: str
-    handles: dict[str, DeltaTable]
-    updated: set[str] = field(default_factory=set)
+    _handles: TableHandles
 
     def find(self, name: str) -> DeltaTable | None:
         """Returns the table with a name; None if it does not exist yet."""
-        if name not in self.updated:
-            self.updated.add(name)
-            handle = self.handles.get(name)
-            if handle is not None:
-                handle.update_incremental()
-            elif (table := find_table(name, self.warehouse)) is not None:
-                self.handles[name] = table
-        return self.handles.get(name)
+        return self._handles.find(name)
 
     def ends(self, report: Report) -> tuple[int, int] | None:
         """Returns the earliest and the latest end of a published window, in ms; None without windows."""
@@ -89,35 +84,96 @@ class CurrentTables:
         return rows_of(sql, **{f"_all_{name}": table for name, table in existing.items()})
 
 
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[T]):
+    """The content that was read from one version of the tables."""
+
+    version: str
+    summary: LedgerSummary | None
+    content: T
+    committed_at: int | None
+    """When the newest batch was committed, in ms, which may not have been read yet; None before the first batch."""
+    read_at: float
+    """When the tables were read, by the monotonic clock."""
+    cpu_s: float
+    """CPU time of the process during the reading, in seconds."""
+
+
+Ask = Callable[[CurrentTables, LedgerSummary | None], T]
+"""Reads tables; the summary is None before the first batch."""
+
+
 class TableReader:
     """Reads a warehouse for concurrent requests, one after another."""
 
     def __init__(self, warehouse: str, patience_s: float = PATIENCE_S) -> None:
         self.warehouse = warehouse
+        self.answered_at: int | None = None
+        """When the store last answered, in ms."""
+        self._refreshed_at = -math.inf
+        """When the versions of the tables were looked up, by the monotonic clock."""
         self._lock, self._patience_s = Lock(), patience_s
-        self._handles: dict[str, DeltaTable] = {}
+        self._handles = TableHandles(warehouse)
         self._summary: LedgerSummary | None = None
+        self._committed: tuple[str, int | None] = ("", None)
+        """Version of the tables, and when its newest batch was committed."""
 
-    def read(self, ask: Callable[[CurrentTables, LedgerSummary | None], T]) -> T:
+    def read(self, ask: Ask[T]) -> T:
         """Returns what `ask` returns for the tables and the ledger's summary, which is None before the first batch.
 
         Repeats `ask` once after an error of the store, because a newer version may have removed a file.
         Raises what a store raises, and TransientError if other requests take too long.
         """
+        return self.read_newer(ask, None).content
+
+    def read_newer(
+        self, ask: Ask[T], known: Reading[T] | None, *, is_due: bool = True, age_s: float = 0.0
+    ) -> Reading[T]:
+        """Like `read`, but returns `known` if the tables have not changed since, or if a new reading is not due.
+
+        The versions of the tables may be `age_s` seconds old.
+        """
         with acquired(self._lock, self._patience_s):
             try:
-                return self._ask(ask)
+                if time.monotonic() >= self._refreshed_at + age_s:
+                    self._refresh()
+                return self._read_newer(ask, known, is_due=is_due)
             except Exception as error:
                 if not is_of_store(error):
                     raise
                 self._handles.clear()
-                return self._ask(ask)
+                self._refresh()
+                return self._read_newer(ask, known, is_due=is_due)
 
-    def _ask(self, ask: Callable[[CurrentTables, LedgerSummary | None], T]) -> T:
-        tables = CurrentTables(self.warehouse, self._handles)
-        ledger = tables.find(LEDGER.name)
+    def _refresh(self) -> None:
+        self._handles.refresh()
+        self.answered_at, self._refreshed_at = now_ms(), time.monotonic()
+
+    def _read_newer(self, ask: Ask[T], known: Reading[T] | None, *, is_due: bool) -> Reading[T]:
+        if known is not None and (not is_due or known.version == self._handles.version):
+            return replace(known, committed_at=self._committed_at())
+        begun_s = time.process_time()
+        ledger = self._handles.find(LEDGER.name)
         self._summary = None if ledger is None else read_summary(ledger, self._summary)
-        return ask(tables, self._summary)
+        content = ask(CurrentTables(self.warehouse, self._handles), self._summary)
+        return Reading(
+            version=self._handles.version,
+            summary=self._summary,
+            content=content,
+            committed_at=self._committed_at(),
+            read_at=time.monotonic(),
+            cpu_s=time.process_time() - begun_s,
+        )
+
+    def _committed_at(self) -> int | None:
+        version = self._handles.version
+        if self._committed[0] != version:
+            ledger = self._handles.find(LEDGER.name)
+            at = None if ledger is None else highest_of_newest(ledger, "committed_at", newest_by=c.BATCH)
+            if at is None and self._summary is not None:
+                at = self._summary.committed_at
+            self._committed = (version, at)
+        return self._committed[1]
 
 
 def _columns(name: str, report: Report) -> str:

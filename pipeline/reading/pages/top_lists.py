@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from typing import Final
 
 from pipeline import columns as c
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.periodic import Periodic
 from pipeline.reading.pages.table_reader import CurrentTables, Span
-from pipeline.reading.pages.window_sums import main_measure, window_step_ms
+from pipeline.reading.pages.window_names import zone_of_report
+from pipeline.reading.pages.window_sums import end_before, largest_first
 
 _WINDOWS: Final = 10
 """Number of windows of a list; a window of users may have many rows."""
@@ -23,6 +25,9 @@ class TopList:
     key: str
     measure: str
     windows: int
+    """Number of published windows; open windows are included, too."""
+    has_overlap: bool
+    """Whether its windows overlap; then it is the list of the newest window alone."""
     entries: list[tuple[str, int]]
 
 
@@ -30,6 +35,12 @@ def main_report(reports: Sequence[Report]) -> Report | None:
     """Returns the report whose windows are shown: with windows of time and the fewest keys."""
     timed = [report for report in reports if isinstance(report.windows, Periodic)]
     return min(timed, key=lambda report: (len(report.keys), bool(report.where)), default=None)
+
+
+def page_zone(reports: Sequence[Report]) -> tzinfo:
+    """Returns the zone of pages that belong to no report: of the report on the first page, else UTC."""
+    report = main_report(reports)
+    return UTC if report is None else zone_of_report(report, UTC)
 
 
 def list_reports(reports: Sequence[Report]) -> Iterator[Report]:
@@ -46,21 +57,30 @@ def newest_top_list(tables: CurrentTables, report: Report) -> TopList:
     With overlapping windows it is only the newest window, because an event is in several.
     """
     assert isinstance(report.windows, Periodic)  # noqa: S101 - see `list_reports`
-    ends, count = tables.ends(report), _WINDOWS
-    span: Span = (ends and ends[1] - count * window_step_ms(report.windows, ends[1]), None)
+    ends = tables.ends(report)
+    if ends is None:
+        return top_list(tables, report, (None, None), 0)
+    first, last = ends
     if report.windows.has_overlap:
-        count, span = 1, (ends and ends[1] - 1, ends and ends[1])
-    return top_list(tables, report, span, count)
+        return top_list(tables, report, (last - 1, last), 1)
+    published = (count for count in range(1, _WINDOWS) if end_before(report.windows, last, count) < first)
+    count = next(published, _WINDOWS)
+    return top_list(tables, report, (end_before(report.windows, last, count), None), count)
 
 
 def top_list(tables: CurrentTables, report: Report, span: Span, windows: int, condition: str = "") -> TopList:
-    """Reads the list of the `windows` windows in a span; `condition` is SQL that selects windows."""
-    (key,), name = report.keys, main_measure(report)
+    """Reads the list of the `windows` windows in a span; `condition` is SQL that selects windows.
+
+    Its measure is the first that any listed value has: measures that are 0 for all values do not order them.
+    """
+    (key,), names = report.keys, report.sums or [c.LATE_EVENTS]
     rows = tables.live(
         report,
-        f"{key} AS key, CAST(sum({name}) AS BIGINT) AS events",
-        f"AND {key} IS NOT NULL {condition} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {_LONGEST}",
+        ", ".join([f"{key} AS key", *(f"CAST(sum({name}) AS BIGINT) AS {name}" for name in names)]),
+        f"AND {key} IS NOT NULL {condition} GROUP BY 1 ORDER BY {largest_first(report)}, 1 LIMIT {_LONGEST}",
         span,
         {},
     )
-    return TopList(report.name, key, name, windows, [(row["key"], row["events"] or 0) for row in rows])
+    name = next((name for name in names if any(row[name] for row in rows)), names[0])
+    entries = [(row["key"], row[name] or 0) for row in rows]
+    return TopList(report.name, key, name, windows, report.windows.has_overlap, entries)

@@ -8,13 +8,9 @@ from pipeline.event_time import lateness
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.periodic import Periodic
 from pipeline.reading.ledger_summary import LedgerSummary
+from pipeline.reading.pages.time_axis import Axis
 from pipeline.reading.pages.watermark_lanes import Lane, LaneState
 
-_STEPS: Final = tuple(
-    seconds * 1000
-    for seconds in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
-)
-_TICKS: Final = 4
 _LANES: Final = 12
 """Number of drawn partitions; those with the lowest watermarks."""
 _BOXES: Final = 60
@@ -22,26 +18,6 @@ _BOXES: Final = 60
 _FAR: Final = 4
 """The clock is off the axis if its distance is more than this multiple of the spread of partitions."""
 _LEAST_MS: Final = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """A span of event time, in milliseconds."""
-
-    left: int
-    right: int
-
-    def at(self, time: int) -> float:
-        """Returns the position of a time in percent; times off the axis are at the edge."""
-        return round(min(max((time - self.left) * 100 / (self.right - self.left), 0.0), 100.0), 2)
-
-    @property
-    def ticks(self) -> list[int]:
-        """A few round times on the axis."""
-        step = next((step for step in _STEPS if (self.right - self.left) / step <= _TICKS), None)
-        step = step or -(-(self.right - self.left) // _TICKS // _STEPS[-1]) * _STEPS[-1]
-        first = -(-self.left // step) * step
-        return list(range(first, self.right + 1, step))
 
 
 @dataclass(frozen=True, slots=True)

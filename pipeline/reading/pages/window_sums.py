@@ -1,6 +1,7 @@
 """Reads windows of a report: sums over its keys, and single rows."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -43,7 +44,7 @@ def windows_of(tables: CurrentTables, report: Report, until: int | None = None) 
         return []
     ends = tables.ends(report)
     last = until if until is not None else ends and ends[1]
-    since = None if last is None else last - _WINDOWS * window_step_ms(report.windows, last)
+    since = None if last is None else end_before(report.windows, last, _WINDOWS)
     return windows_in(tables, report, (since, until), _WINDOWS)
 
 
@@ -73,20 +74,28 @@ def windows_in(tables: CurrentTables, report: Report, span: Span, most: int | No
     ]
 
 
-def rows_of_report(tables: CurrentTables, report: Report, only: KeyValues, until: int | None, skip: int) -> Slice:
-    """Returns a slice of the rows of windows that end by `until` (ms), newest first, without the first `skip`."""
+def rows_of_report(
+    tables: CurrentTables, report: Report, only: KeyValues, until: int | None, skip: int, measure: str = ""
+) -> Slice:
+    """Returns a slice of the rows of windows that end by `until` (ms), newest first, without the first `skip`.
+
+    Rows of a window are in descending order of `measure`, then of the other sums: a measure that is 0 in all rows does
+    not order them.
+    """
     states = {measure.state for measure in report.chosen_measures}
     names = [name for name in result_of(report).schema.names if name not in states]
     select, keys = ", ".join([*names, STATE]), "".join(f", {key}" for key in report.keys)
     rest = (
-        f"ORDER BY {c.WINDOW_END} DESC, {c.WINDOW_START} DESC, {main_measure(report)} DESC{keys} "
+        f"ORDER BY {c.WINDOW_END} DESC, {c.WINDOW_START} DESC, {largest_first(report, measure)}{keys} "
         f"LIMIT {ROWS + 1} OFFSET {skip}"
     )
     first, last = tables.ends(report) or (0, 0)
     last = last if until is None else until
     # A window has one row per value of its only key.
     windows = ROWS + 1 if only.keys() == {*report.keys} else _WINDOWS
-    span_ms = windows * window_step_ms(report.windows, last) if isinstance(report.windows, Periodic) else _FIRST_SPAN_MS
+    span_ms = _FIRST_SPAN_MS
+    if isinstance(report.windows, Periodic):
+        span_ms = last - end_before(report.windows, last, windows)
     started = time.monotonic()
     while True:
         since = last - span_ms if last - span_ms >= first else None
@@ -102,11 +111,26 @@ def sums_of(report: Report) -> list[str]:
     return [measure.name for measure in report.window_sums if not measure.sql]
 
 
-def main_measure(report: Report) -> str:
-    """Returns the measure that orders rows."""
-    return next(iter(report.sums), c.LATE_EVENTS)
+def drawn_measure(windows: Sequence[ReportWindow], chosen: str = "") -> str:
+    """Returns the measure to draw: `chosen`, or the first that any window counted; empty without measures."""
+    names = list(dict.fromkeys(name for window in windows for name in window.sums))
+    counted = (name for name in names if any(window.sums.get(name) for window in windows))
+    return chosen if chosen in names else next(counted, names[0] if names else "")
 
 
-def window_step_ms(windows: Periodic, end: int) -> int:
-    """Returns the time from `end`, the end of a window, to the next end, in ms."""
-    return windows.ends(windows.pane_start(end))[-1] - end
+def largest_first(report: Report, measure: str = "") -> str:
+    """Returns the SQL order by `measure`, then by the other sums of a report."""
+    names = dict.fromkeys([*([measure] if measure else []), *report.sums]) or [c.LATE_EVENTS]
+    return ", ".join(f"{name} DESC NULLS LAST" for name in names)
+
+
+def earlier_than(windows: Sequence[ReportWindow], report: Report) -> int | None:
+    """Returns the end (ms) of the last window before `windows`; None without windows."""
+    return end_before(report.windows, windows[0].end, 1) if windows and isinstance(report.windows, Periodic) else None
+
+
+def end_before(windows: Periodic, end: int, count: int) -> int:
+    """Returns the end of the window that is `count` windows before the window that ends at `end` (ms)."""
+    for _ in range(count):
+        end = windows.reached(end - 1)
+    return end

@@ -1,93 +1,179 @@
-// Updates: fetches the page again, and replaces each section with `data-live` that has changed.
+// Updates: asks for the page again with the version that is displayed, and morphs the elements that have changed.
 "use strict";
 (() => {
   const EVERY_MS = 1000;
+  const DEADLINE_MS = 3000; // of a request
+  const SILENT_MS = 5000; // without an answer, the page is not live
+  const PRESS_MS = 30000; // the longest that a pressed button delays an update
   const bar = document.getElementById("live");
   const pause = document.getElementById("pause");
   const status = document.getElementById("told");
-  const sections = () => [...document.querySelectorAll("[data-live]")];
-  const displayed = new Map(sections().map((section) => [section.id, section.innerHTML]));
-  let paused = new URLSearchParams(location.search).has("until");
-  let failing = false;
+  const since = document.getElementById("since");
+  if (!document.querySelector("[data-live]")) return;
+
+  let version = document.body.dataset.version ?? "";
+  let offset = Number(document.body.dataset.now ?? Date.now()) - Date.now(); // the server's clock minus this one
+  let answeredAt = Date.now();
+  let askedAt = null; // when the oldest request without an answer was sent
+  let trouble = ""; // what the server said of a page that it cannot show
+  const isPast = new URLSearchParams(location.search).has("until"); // which does not change by itself
+  let paused = isPast && version !== "";
+  let pressedAt = 0;
+  let asking = false;
 
   const say = (text) => {
     if (status.textContent !== text) status.textContent = text;
   };
 
-  // Sections in which a person types or selects text are not replaced.
-  const isInUse = (section) => {
-    const at = document.activeElement;
+  const clock = (ms) => new Date(ms).toISOString().slice(11, 19);
+
+  // Like `span_of` of the server: the largest unit of which there are at least two.
+  const span = (ms) => {
+    const seconds = Math.max(0, ms) / 1000;
+    for (const [name, length] of [["d", 86400], ["h", 3600], ["min", 60]]) {
+      if (seconds >= 2 * length) return `${(seconds / length).toFixed(1)} ${name}`;
+    }
+    return `${seconds.toFixed(1)} s`;
+  };
+
+  const count = (element, at) => {
+    const text = span(Date.now() + offset - at);
+    if (element.textContent !== text) element.textContent = text;
+  };
+
+  const isSelecting = () => {
     const selection = document.getSelection();
-    const isTyping = at && section.contains(at) && at.tagName === "INPUT";
-    const isSelecting = selection && !selection.isCollapsed && section.contains(selection.anchorNode);
-    return isTyping || isSelecting;
+    return selection && !selection.isCollapsed && document.getElementById("main").contains(selection.anchorNode);
   };
 
-  const place = (element, section) => {
-    const all = [...section.querySelectorAll("a, button, summary, [tabindex]")];
-    return all.indexOf(element);
-  };
+  const isPressed = () => Date.now() - pressedAt < PRESS_MS;
 
-  const put = (section, html) => {
-    const opened = [...section.querySelectorAll("details[open]")].map((element) => element.id);
-    const scrolled = [...section.querySelectorAll(".scroll")].map((element) => element.scrollLeft);
-    const focused = section.contains(document.activeElement) ? place(document.activeElement, section) : -1;
-    section.innerHTML = html;
-    opened.forEach((id) => document.getElementById(id)?.setAttribute("open", ""));
-    section.querySelectorAll(".scroll").forEach((element, index) => { element.scrollLeft = scrolled[index] ?? 0; });
-    if (focused >= 0) {
-      section.querySelectorAll("a, button, summary, [tabindex]")[focused]?.focus({ preventScroll: true });
+  const sentence = () => {
+    if (paused) return "Updates are paused.";
+    if (trouble) return trouble;
+    if (askedAt !== null && Date.now() - Math.max(askedAt, answeredAt) >= SILENT_MS) {
+      return `The dashboard has not answered since ${clock(answeredAt + offset)} UTC; retrying.`;
     }
+    if (isSelecting()) return "Updates wait while text is selected.";
+    return isPressed() && Date.now() - pressedAt > EVERY_MS ? "Updates wait while a button is pressed." : "";
   };
 
-  const update = (page) => {
-    const sectionsNow = [...page.querySelectorAll("[data-live]")];
-    if (sectionsNow.map((element) => element.id).join() !== sections().map((element) => element.id).join()) {
-      location.reload();
-      return;
-    }
-    sectionsNow.forEach((next) => {
-      const section = document.getElementById(next.id);
-      if (displayed.get(next.id) === next.innerHTML || isInUse(section)) return;
-      put(section, next.innerHTML);
-      displayed.set(next.id, next.innerHTML);
+  // Counts ages, whether or not anything answers.
+  const tick = () => {
+    document.querySelectorAll("[data-at]").forEach((element) => count(element, Number(element.dataset.at)));
+    const text = sentence();
+    const isSilent = !paused && text.startsWith("The ");
+    say(text);
+    since.hidden = !isSilent;
+    if (isSilent) since.textContent = ` The numbers were current ${span(Date.now() - answeredAt)} ago.`;
+    const isRecent = !paused && Date.now() - answeredAt < SILENT_MS;
+    document.documentElement.dataset.state = isSilent ? "silent" : !isRecent ? "still" : text ? "waits" : "live";
+  };
+
+  // Rows are matched by what they are about, not by their position: a new row at the top moves no other.
+  const name = (root) => {
+    const seen = new Map();
+    root.querySelectorAll("tbody tr").forEach((row) => {
+      const place = row.closest("section")?.id ?? "";
+      const links = [...row.querySelectorAll("a")].map((link) => link.getAttribute("href"));
+      const key = encodeURIComponent([place, row.cells[0]?.textContent, ...links].join("|"));
+      const times = (seen.get(key) ?? 0) + 1;
+      seen.set(key, times);
+      row.id = `row:${key}:${times}`;
     });
   };
 
-  const look = async () => {
-    if (paused || document.hidden) return;
-    try {
-      const answer = await fetch(location.href, { cache: "no-store" });
-      if (answer.status === 401) {
-        location.reload();
-        return;
-      }
-      update(new DOMParser().parseFromString(await answer.text(), "text/html"));
-      failing = false;
-      say("");
-    } catch {
-      if (!failing) say(`The dashboard has not answered since ${new Date().toISOString().slice(11, 19)} UTC; retrying.`);
-      failing = true;
+  const morph = (page) => {
+    name(document);
+    name(page);
+    const callbacks = {
+      // What a person types, opens or moves stays.
+      beforeNodeMorphed: (before) => !(before instanceof HTMLInputElement) && before !== bar,
+      beforeAttributeUpdated: (attribute, element) => !(attribute === "open" && element instanceof HTMLDetailsElement),
+      beforeNodeRemoved: (node) => node !== bar,
+    };
+    const focused = document.activeElement;
+    for (const selector of ["header", "main"]) {
+      Idiomorph.morph(document.querySelector(selector), page.querySelector(selector), { callbacks });
     }
+    if (focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
+    document.title = page.title;
   };
 
-  const again = async () => {
-    await look();
-    setTimeout(again, EVERY_MS);
+  const took = (answer) => {
+    [answeredAt, askedAt] = [Date.now(), null];
+    const [now, committed] = ["Tidemark-Now", "Tidemark-Committed"].map((name) => Number(answer.headers.get(name)));
+    if (!now) return;
+    offset = now - Date.now();
+    document.querySelectorAll("[data-committed]").forEach((element) => {
+      element.dataset.at = committed;
+      // Many open pages, or slow ones, are read less often than batches are committed.
+      const older = committed - Number(element.dataset.committed);
+      document.getElementById("older").textContent = older < 2000 ? "" : ` The numbers are ${span(older)} older.`;
+    });
+  };
+
+  const ask = async () => {
+    askedAt ??= Date.now();
+    let answer, text;
+    try {
+      const signal = AbortSignal.timeout(DEADLINE_MS);
+      answer = await fetch(location.href, { cache: "no-store", signal, headers: { "Tidemark-Version": version } });
+      text = await answer.text();
+    } catch {
+      return; // `tick` says since when nothing answers
+    }
+    if (answer.status === 401) {
+      location.reload();
+      return;
+    }
+    const page = answer.status === 204 ? null : new DOMParser().parseFromString(text, "text/html");
+    if (answer.status >= 500 && version !== "") { // the numbers stay
+      trouble = page.querySelector(".notice")?.textContent ?? "The dashboard cannot read the tables.";
+      askedAt = null;
+      return;
+    }
+    trouble = "";
+    took(answer);
+    // The next answer has the change, too.
+    if (!page || paused || isSelecting() || isPressed()) return;
+    morph(page);
+    const isFirst = version === "";
+    version = page.body.dataset.version ?? "";
+    if (isPast && isFirst && version !== "") paused = true;
+    show();
+  };
+
+  const look = async () => {
+    if (asking || paused || document.hidden) return;
+    asking = true;
+    try {
+      await ask();
+    } finally {
+      asking = false;
+    }
+    tick();
   };
 
   const show = () => {
     pause.textContent = paused ? "Resume updates" : "Pause updates";
     pause.setAttribute("aria-pressed", String(paused));
+    tick();
   };
 
-  if (sections().length === 0) return;
   bar.hidden = false;
   pause.addEventListener("click", () => {
     paused = !paused;
+    if (!paused) askedAt = null;
     show();
-    say(paused ? "Updates are paused." : "");
+    look();
   });
+  addEventListener("pointerdown", (event) => { if (event.button === 0) pressedAt = Date.now(); });
+  for (const end of ["click", "pointercancel"]) addEventListener(end, () => { pressedAt = 0; });
+  // A click follows its pointerup at once, if at all.
+  addEventListener("pointerup", () => setTimeout(() => { pressedAt = 0; }));
+  document.addEventListener("visibilitychange", look);
   show();
-  setTimeout(again, EVERY_MS);
+  setInterval(tick, 500);
+  setInterval(look, EVERY_MS);
 })();

@@ -1,0 +1,1 @@
+"""The sections of the file that `support-bundle` writes."""

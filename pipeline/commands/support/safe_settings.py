@@ -1,0 +1,82 @@
+"""The settings as a bug report may show them: only values of forms that hold neither secrets nor personal data."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+from zoneinfo import available_timezones
+
+from command_line.times import duration_ms
+from pipeline.columns import EVENT_TYPE, PAGE_URL, USER_ID
+from pipeline.measures import MEASURES
+from pipeline.settings.setting_catalogue import Setting, catalogue
+from pipeline.settings.sources import Source, merged, source_of
+
+_HIDDEN: Final = "(hidden)"
+_MEASURED: Final = frozenset({"INTEGER", "NUMBER", "DURATION", "DURATION|off"})
+"""Forms of settings that are shown if they are valid; all other texts are hidden."""
+_NUMBER: Final = re.compile(r"(?i)true|false|off|\d{1,12}(\.\d{1,12})?[kmgt]?b?")
+_FIELD: Final = re.compile(r"[A-Za-z_]\w{0,60}(\.[A-Za-z_]\w{0,60}){0,9}")
+_NAME: Final = re.compile(r"[A-Za-z][\w.-]{0,99}")
+_SECRET: Final = re.compile(r"(?i)secret|pass|pwd|pin|token|credential|key|jaas|auth|user|^spark\.hadoop\.")
+"""Names of properties of Spark whose values are hidden, also if they are numbers."""
+_WORDS: Final = frozenset({USER_ID, PAGE_URL, EVENT_TYPE, *MEASURES})
+"""Texts in definitions of reports that are shown."""
+
+
+def setting_lines(sources: Sequence[Source]) -> Iterator[str]:
+    """Yields a line for each setting that `sources` set, with the kind of its source. Values may be invalid."""
+    configured = merged(sources)
+    for setting in catalogue():
+        source = source_of(setting.path, sources)
+        if source is not None:
+            yield f"{setting.name} = {_value_text(setting, _at(configured, setting.path))}  # {source.kind}"
+
+
+def _value_text(setting: Setting, value: Any) -> str:
+    match setting.name:
+        case "spark.conf" if isinstance(value, Mapping):
+            return _tree({name: None if _SECRET.search(name) else entry for name, entry in value.items()})
+        case "schemas.mapping.kinds" if isinstance(value, Mapping):  # the names are values of events
+            return f"{len(value)} values"
+        case "reports" | "retention" | "window.zone":
+            return _tree(value)
+        case _:
+            return str(value) if _is_valid(setting, str(value)) else _HIDDEN
+
+
+def _is_valid(setting: Setting, text: str) -> bool:
+    """Returns whether the form of a setting allows to show this text."""
+    if setting.form == "FIELD":
+        return bool(_FIELD.fullmatch(text))
+    return text in setting.choices or (setting.form in _MEASURED and _is_harmless(text))
+
+
+def _tree(value: Any) -> str:
+    """Returns a value in which every text is hidden that is no number, duration, time zone or word of a report."""
+    match value:
+        case Mapping():
+            return f"{{{', '.join(f'{_name(name)}: {_tree(entry)}' for name, entry in value.items())}}}"
+        case list() | tuple():
+            return f"[{', '.join(map(_tree, value))}]"
+        case _:
+            return str(value) if _is_harmless(str(value)) else _HIDDEN
+
+
+def _name(name: str) -> str:
+    """Returns the name of an entry, if it can be the name of a report, a table or a property."""
+    return name if _NAME.fullmatch(name) else _HIDDEN
+
+
+def _is_harmless(text: str) -> bool:
+    if text in _WORDS or text in available_timezones() or _NUMBER.fullmatch(text):
+        return True
+    try:
+        return duration_ms(text) >= 0
+    except ValueError:
+        return False
+
+
+def _at(tree: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        tree = tree.get(name) if isinstance(tree, Mapping) else None
+    return tree

@@ -1,0 +1,85 @@
+"""Handles of the tables of a warehouse. They move to the newest versions together, and only if a log has changed."""
+
+import time
+from typing import Final
+
+from deltalake import DeltaTable
+
+from pipeline.tables.durable import log_of
+from pipeline.tables.schemas import LEDGER, find_table
+
+_TICK_NS: Final = 100_000_000
+"""Two changes of a folder within a tick of its file system's clock may leave the same time."""
+LogStates = dict[str, tuple[int, int] | None]
+"""Inode and time of the last change of each log, by table; None without a log."""
+
+
+class TableHandles:
+    """Handles by the names of tables. The tables of a recreated warehouse get new handles."""
+
+    def __init__(self, warehouse: str) -> None:
+        self.warehouse = warehouse
+        self._handles: dict[str, DeltaTable | None] = {}
+        self._logs: LogStates | None = None
+        """The logs as of the handles; None if unknown."""
+        self._version: str | None = None
+        """The version as of the handles; None if it has to be computed."""
+
+    @property
+    def version(self) -> str:
+        """The versions of all tables that were read, as text. Equal texts mean equal tables."""
+        if self._version is None:
+            tables = sorted((name, table) for name, table in self._handles.items() if table is not None)
+            self._version = " ".join(f"{name} {table.metadata().id} {table.version()}" for name, table in tables)
+        return self._version
+
+    def find(self, name: str) -> DeltaTable | None:
+        """Returns the table with a name, as of the last refresh; None if it did not exist."""
+        if name not in self._handles:
+            self._handles[name] = find_table(name, self.warehouse)
+            self._logs = self._version = None
+        return self._handles[name]
+
+    def clear(self) -> None:
+        """Forgets all handles."""
+        self._handles, self._logs, self._version = {}, None, None
+
+    def refresh(self) -> None:
+        """Moves all handles to the newest versions. Costs no request if the logs are local and unchanged."""
+        logs = self._log_states()
+        if logs is not None and logs == self._logs:
+            return
+        self._logs = self._version = None
+        self._refresh_ledger()
+        for name, table in self._handles.items():
+            if name == LEDGER.name:
+                continue
+            if table is None:
+                self._handles[name] = find_table(name, self.warehouse)
+            else:
+                table.update_incremental()
+        self._logs = logs
+
+    def _refresh_ledger(self) -> None:
+        """Opens the ledger again: an old handle would add the commits of a recreated table to those of the old one."""
+        known, newest = self._handles.get(LEDGER.name), find_table(LEDGER.name, self.warehouse)
+        if known is None or newest is None or known.metadata().id != newest.metadata().id:
+            self._handles.clear()
+        self._handles[LEDGER.name] = newest
+
+    def _log_states(self) -> LogStates | None:
+        """Returns the states of the logs; None if they are not local, or changed so recently that they may be equal."""
+        states: LogStates = {}
+        for name in self._handles:
+            log = log_of(self.warehouse, name)
+            if log is None:
+                return None
+            try:
+                status = log.stat()
+            except FileNotFoundError:
+                states[name] = None
+                continue
+            if time.time_ns() - status.st_mtime_ns < _TICK_NS:
+                return None
+            states[name] = (status.st_ino, status.st_mtime_ns)
+        return states

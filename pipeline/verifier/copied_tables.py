@@ -1,0 +1,95 @@
+"""Invariant 10: all tables are of one time, so that no table comes from an older or newer copy than the ledger."""
+
+from typing import Final
+
+from pipeline.event_time.batch import EPOCH
+from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, EVENT_IDS, PANES
+from pipeline.tables.transactions import (
+    COMPACTION_APP,
+    CORRECTED_APP,
+    FENCED_APP,
+    FORGOTTEN_APP,
+    WRITER_APP,
+    WRITTEN_APP,
+)
+from pipeline.verifier.published_results import published_results
+from pipeline.verifier.verification import Finding
+from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
+
+_REACHED: Final = (WRITER_APP, FENCED_APP, COMPACTION_APP, FORGOTTEN_APP)
+_REJECTED_SQL: Final = "too_late + future + malformed + partly_late"
+_WRITTEN_SQL: Final = {PANES.name: "counted", EVENT_IDS.name: "counted", DEAD_LETTERS.name: _REJECTED_SQL}
+"""By table, the number of records of a batch that have rows in it."""
+_UNREAD_SQL: Final = """
+SELECT corrections.topic, corrections."partition", max(corrections."offset") AS found, max(ends.expected) AS expected
+FROM corrections
+JOIN (SELECT topic, "partition", max(to_offset) AS expected FROM ledger GROUP BY topic, "partition") AS ends
+  ON corrections.topic = ends.topic AND corrections."partition" = ends."partition"
+WHERE corrections."offset" >= ends.expected GROUP BY corrections.topic, corrections."partition"
+"""
+
+
+def check(tables: WarehouseSnapshot, finding: Finding) -> None:
+    """Checks that no table is ahead of the ledger, and that no table lacks rows of a batch in the ledger."""
+    results = {result.name for result in published_results(tables) if result.is_configured}
+    for name in (*_WRITTEN_SQL, *results):
+        if name in tables.handles:
+            finding.count(1, "tables")
+            _check_reached(tables, name, finding)
+            _check_epoch(tables, name, WRITER_APP if name in _WRITTEN_SQL else FENCED_APP, finding)
+    for name, count in _WRITTEN_SQL.items():
+        _check_written(tables, name, count, finding)
+    _check_corrections(tables, results, finding)
+
+
+def _check_reached(tables: WarehouseSnapshot, name: str, finding: Finding) -> None:
+    reached = max(tables.version(name, app) or 0 for app in _REACHED)
+    if reached > tables.newest:
+        finding.report(
+            f"{name}: it is at batch {reached}, but the ledger ends with {tables.newest}: it is a newer copy"
+        )
+
+
+def _check_epoch(tables: WarehouseSnapshot, name: str, app: str, finding: Finding) -> None:
+    """Checks that the table was taken over by the last epoch with a batch."""
+    fence, last = tables.version(name, app), tables.scalar(f"SELECT max(batch) FROM ledger WHERE batch % {EPOCH} <> 0")
+    if fence and fence // EPOCH < last // EPOCH:
+        finding.report(
+            f"{name}: it ends in epoch {fence // EPOCH}, but the ledger has batch {last}: it is an older copy"
+        )
+
+
+def _check_written(tables: WarehouseSnapshot, name: str, count: str, finding: Finding) -> None:
+    """Checks that the table recorded the last batch with rows of it, within the epoch that it recorded last."""
+    written = tables.version(name, WRITTEN_APP)
+    epoch = tables.openings.get((written or 0) // EPOCH)
+    if written is None or epoch is None or (name == EVENT_IDS.name and not epoch.policy.deduplicate):
+        return
+    last = tables.scalar(
+        f"SELECT max(batch) FROM ledger WHERE {count} > 0 AND batch > {written} "
+        f"AND batch < {(written // EPOCH + 1) * EPOCH}"
+    )
+    if last:
+        finding.report(
+            f"{name}: it ends with batch {written}, but the ledger has rows of it in {last}: it is an older copy"
+        )
+
+
+def _check_corrections(tables: WarehouseSnapshot, results: set[str], finding: Finding) -> None:
+    is_present, decided = CORRECTIONS.name in tables.handles, tables.version(CORRECTIONS.name, CORRECTED_APP) or 0
+    for name in sorted(results):
+        added = tables.version(name, CORRECTED_APP) or 0
+        if added > decided and (decided or not is_present):  # older versions did not record the last correction
+            finding.report(
+                f"{name}: it has correction {added}, but corrections ends with {decided}: it is a newer copy"
+            )
+    if is_present:
+        _check_unread(tables, finding)
+
+
+def _check_unread(tables: WarehouseSnapshot, finding: Finding) -> None:
+    finding.report_rows(
+        tables.ask(_UNREAD_SQL),
+        "corrections: it has offset {found} of partition {partition} of {topic}, but the ledger ends at {expected}: it "
+        "is a newer copy",
+    )

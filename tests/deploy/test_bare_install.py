@@ -1,0 +1,96 @@
+"""The wheel in an environment of its own, away from the repository, with a home that cannot be written."""
+
+import os
+import subprocess
+import sys
+import tarfile
+import venv
+from importlib.metadata import version
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from dev.environment import ROOT, find_uv, uv_environment
+from pipeline.runtime.jars import cache, jars_of
+from pipeline.runtime.java import find_java
+
+pytestmark = pytest.mark.slow
+NO_HOME = "/proc"
+"""No user can create a file in it, not even root."""
+NO_MIRROR = "http://127.0.0.1:1/maven2"
+COUNT = (
+    "import pipeline; from pipeline.runtime.spark import spark_session; from pipeline.settings.model import *; "
+    "print(pipeline.__file__, spark_session(SparkSettings(conf={'spark.driver.memory': '1g'})).range(7).count())"
+)
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the wheel; its dependencies are those of this environment, which takes no minutes."""
+    folder = tmp_path_factory.mktemp("bare")
+    uv, options = find_uv() or "uv", ["--offline", "--quiet", "--python"]
+    wheel = ["build", "--wheel", "--no-cache", f"--out-dir={folder}", *options, sys.executable, str(ROOT)]
+    subprocess.run([uv, *wheel], env=uv_environment(), check=True)
+    venv.create(folder / "env", symlinks=True)
+    install = ["pip", "install", "--no-deps", *options, str(folder / "env"), *map(str, folder.glob("*.whl"))]
+    subprocess.run([uv, *install], cwd=folder, env=uv_environment(), check=True)
+    (packages,) = (folder / "env").glob("lib/python3*/site-packages")
+    (packages / "dependencies.pth").write_text(str(Path(pyspark.__file__).parents[1]))
+    return folder / "env"
+
+
+def run(environment: Path, folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Runs a program of the environment with the fewest variables."""
+    bare = {"PATH": "/usr/bin:/bin", "HOME": NO_HOME, "TMPDIR": str(folder), "TIDEMARK_MAVEN_MIRROR": NO_MIRROR}
+    return subprocess.run(
+        [environment / "bin" / words[0], *words[1:]],
+        cwd=folder,
+        env={**bare, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_commands_run_and_read_a_warehouse(environment: Path, tmp_path: Path) -> None:
+    with tarfile.open(ROOT / "tests" / "stored" / "format-1.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    assert run(environment, tmp_path, "tidemark", "--version").stdout == f"tidemark {version('tidemark-lake')}\n"
+    assert run(environment, tmp_path, "producers", "--version").returncode == 0
+    for verb in (["status"], ["verify"], ["report", "--day", "2024-05-01"], ["support-bundle"]):
+        done = run(environment, tmp_path, "tidemark", *verb, f"--warehouse={tmp_path / 'format-1'}")
+        assert done.returncode == 0, done.stderr
+    bundle = (tmp_path / "tidemark-support.txt").read_text()
+    assert "events are counted once: 0 violations" in bundle
+    assert "jars: 7 of 7 are missing" in bundle
+
+
+def test_without_a_folder_for_jars_the_message_names_the_variable(environment: Path, tmp_path: Path) -> None:
+    done = run(environment, tmp_path, "python", "-m", "pipeline.runtime.jars", "spark")
+    assert done.returncode == 2
+    assert "Jars cannot be stored in /proc/.cache/tidemark/jars" in done.stderr
+    assert "set TIDEMARK_JARS_CACHE to a folder that this user can write, or that has all jars" in done.stderr
+
+
+def test_without_a_network_the_message_names_both_variables(environment: Path, tmp_path: Path) -> None:
+    into = {"TIDEMARK_JARS_CACHE": str(tmp_path / "jars")}
+    code = (
+        "import sys; from pipeline.runtime import jars\n"
+        "try: jars.provide(jars.locked('spark'), jars.cache(), jars.mirror(), ())\n"
+        "except Exception as error: sys.exit(str(error))"
+    )
+    done = run(environment, tmp_path, "python", "-c", code, **into)
+    assert "jars_downloading" in done.stderr
+    assert NO_MIRROR in done.stderr
+    assert "set TIDEMARK_MAVEN_MIRROR to a Maven repository that this machine can reach" in done.stderr
+    assert "or TIDEMARK_JARS_CACHE to a folder with all jars" in done.stderr
+
+
+@pytest.mark.jvm
+def test_spark_starts_offline_from_a_folder_of_jars(environment: Path, tmp_path: Path) -> None:
+    jars_of("spark")
+    variables = {"JAVA_HOME": str(find_java()), "TIDEMARK_JARS_CACHE": os.fspath(cache())}
+    done = run(environment, tmp_path, "python", "-c", COUNT, **variables)
+    assert done.stdout.split() == [str(next(environment.rglob("pipeline/__init__.py"))), "7"], done.stderr
+    assert "jars_downloading" not in done.stderr
