@@ -35,7 +35,12 @@ final class TaskReader implements PartitionReader<ColumnarBatch> {
         batch = new ColumnarBatch(columns.toArray(ColumnVector[]::new));
         key = Consumers.Key.of(task, options);
         consumer = Consumers.take(key);
-        consumer.begin(task.ranges(), options.getLong("poll.timeout.ms", PATIENCE_MS));
+        try {
+            consumer.begin(task.ranges(), options.getLong("poll.timeout.ms", PATIENCE_MS));
+        } catch (RuntimeException error) {
+            close();
+            throw error;
+        }
     }
 
     @Override
@@ -56,18 +61,23 @@ final class TaskReader implements PartitionReader<ColumnarBatch> {
     }
 
     private void put(ConsumerRecord<ByteBuffer, ByteBuffer> record, int row) {
-        put(record.key(), keys, row);
-        put(record.value(), values, row);
+        put(onHeap(record.key()), keys, row);
+        ByteBuffer value = onHeap(record.value());
+        put(value, values, row);
         partitions.putInt(row, record.partition());
         offsets.putLong(row, record.offset());
         timestamps.putLong(row, record.timestamp());
-        ByteBuffer value = record.value();
         if (value == null) {
             decoder.putNull(row);
         } else {
             int from = value.arrayOffset() + value.position();
             decoder.decode(value.array(), from, from + value.remaining(), row);
         }
+    }
+
+    /** Returns bytes that are in an array, as those of Kafka's client are today. */
+    private static ByteBuffer onHeap(ByteBuffer bytes) {
+        return bytes == null || bytes.hasArray() ? bytes : ByteBuffer.allocate(bytes.remaining()).put(bytes.duplicate()).flip();
     }
 
     private static void put(ByteBuffer bytes, Slices column, int row) {
