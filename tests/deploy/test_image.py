@@ -24,7 +24,7 @@ from tests.support.warehouse import records, rows
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 EVENTS, FLOOD = 400, 200_000
-PATIENCE_S = 120
+PATIENCE_S = 240
 USER = 10001
 SHORT = {"TIDEMARK_SPARK__CONF": json.dumps(BRIEF_DRIVER), "TIDEMARK_WINDOW__SIZE": "2s"}
 """A test does not wait for a minute to fire."""
