@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 
 from dev.podman import podman
 from tests.deploy.containers import Here
-from tests.deploy.files import ROOT, SERVICE, services, shell_commands
+from tests.deploy.files import ROOT, SERVICE, services, shell_commands, stop_grace_s
 from tests.deploy.podman import Container, Containers
 from tests.support.processes import Process
 from tests.support.waiting import wait_for
@@ -124,7 +124,7 @@ class Compose:
 
     def _down(self, *_: str) -> str:
         for name in reversed(self.running):
-            self.running[name].stop(int(services()[name].get("stop_grace_period", "10s").removesuffix("s")))
+            self.running[name].stop(stop_grace_s(name))
         return ""
 
     def _has_window(self) -> bool:
