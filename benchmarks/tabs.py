@@ -2,7 +2,6 @@
 
 import gzip
 import re
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,8 +14,7 @@ from rich.table import Table
 
 from benchmarks.measure import cpu_seconds
 from benchmarks.report import figures_table
-from benchmarks.views import await_page, commit_batch, write_warehouse
-from demo.children import child, free_port
+from benchmarks.views import commit_batch, dashboard_of, write_warehouse
 
 _PATHS: Final = ("/", "/reports/page_views", "/reports/page_traffic", "/pages?url=/p/7", "/dead-letters")
 _WINDOWS: Final = 20
@@ -33,7 +31,6 @@ _SCENES: Final[dict[str, tuple[int, bool]]] = {
     "five pages, a batch each second": (5, True),
 }
 """Number of tabs, and whether batches are committed."""
-_DASHBOARD: Final = (sys.executable, "-m", "pipeline.cli", "dashboard")
 
 
 @dataclass(frozen=True)
@@ -77,11 +74,8 @@ def costs(rest_s: float, work: Path) -> dict[str, Cost]:
     """Returns the cost of each scene, measured for `rest_s` seconds."""
     warehouse = work / "tabs"
     write_warehouse(str(warehouse), _WINDOWS)
-    port = free_port()
-    command = (*_DASHBOARD, "--warehouse", str(warehouse), "--dashboard.port", str(port))
     found = {}
-    with child("dashboard", command, work) as dashboard:
-        await_page(port)
+    with dashboard_of(warehouse, work) as (port, dashboard):
         for name, (number, commits) in _SCENES.items():
             act = (lambda: commit_batch(str(warehouse), _WINDOWS)) if commits else (lambda: None)
             found[name] = _measure(dashboard.process.pid, [_Tab(port, path) for path in _PATHS[:number]], act, rest_s)

@@ -4,6 +4,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -16,7 +17,7 @@ from rich.table import Table
 
 from benchmarks.report import figures_table
 from benchmarks.rows import rows_of
-from demo.children import child, free_port
+from demo.children import Child, child, free_port
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.reports import Report
@@ -62,10 +63,7 @@ def views_by_rows(numbers: Sequence[int], looks: int, work: Path) -> dict[int, d
         warehouse = work / f"views-{number}"
         windows = max(1, number // _USERS)
         write_warehouse(str(warehouse), windows)
-        port = free_port()
-        command = (*_DASHBOARD, "--warehouse", str(warehouse), "--dashboard.port", str(port))
-        with child("dashboard", command, work) as dashboard:
-            await_page(port)
+        with dashboard_of(warehouse, work) as (port, dashboard):
             found[number] = {name: _measure(warehouse, windows, port, path, looks) for name, path in _VIEWS.items()}
             dashboard.check()
     return found
@@ -94,7 +92,17 @@ def _ask(port: int, path: str) -> None:
                 raise
 
 
-def await_page(port: int) -> None:
+@contextmanager
+def dashboard_of(warehouse: Path, work: Path) -> Iterator[tuple[int, Child]]:
+    """Runs the dashboard of a warehouse; yields its port once it answers. Raises RuntimeError after a minute."""
+    port = free_port()
+    command = (*_DASHBOARD, "--warehouse", str(warehouse), "--dashboard.port", str(port))
+    with child("dashboard", command, work) as dashboard:
+        _await_page(port)
+        yield port, dashboard
+
+
+def _await_page(port: int) -> None:
     """Waits until the dashboard has read its first page. Raises RuntimeError after a minute."""
     for _ in range(_ANSWER_S * 10):
         try:

@@ -7,7 +7,10 @@ import termios
 import time
 import tty
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
+
+QUITS: Final = ("q", "Q")
+"""Keys that end a command."""
 
 
 class Keys:

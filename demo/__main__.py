@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from command_line.keys import Keys
+from command_line.keys import QUITS, Keys
 from command_line.main import run as run_command
 from command_line.terminal import Console, Live, RenderableType, styled
 from demo.broker import Broker
@@ -46,7 +46,6 @@ SITE: Final = (
 )
 _PYTHON: Final = (sys.executable, "-m")
 _CAUGHT_UP_S: Final = 120
-_QUITS: Final = ("q", "Q")
 _console = Console()
 
 
@@ -106,7 +105,7 @@ def _await_end(page: int) -> None:
         return
     _console.print(f"The dashboard stays at http://127.0.0.1:{page}/ until q or Ctrl-C.")
     with suppress(KeyboardInterrupt), Keys() as keys:
-        while keys.pressed(1) not in _QUITS:
+        while keys.pressed(1) not in QUITS:
             pass
 
 
@@ -133,7 +132,7 @@ def _watch(warehouse: Path, seconds: float, service: Child, site: Child) -> None
                 live.update(_picture(status), refresh=True)
                 service.check()
                 site.check(may_finish=True)
-                if keys.pressed(0.5) in _QUITS:
+                if keys.pressed(0.5) in QUITS:
                     break
     except KeyboardInterrupt:
         pass

@@ -10,6 +10,8 @@ from urllib.error import HTTPError
 
 from pipeline.settings.model import MetricsSettings
 
+QUIET_MS: Final = 10_000
+"""A service that reads events commits more often than this; otherwise pages and `status` ask for its health."""
 _ANSWER_S: Final = 4
 _LONGEST_BYTES: Final = 500
 _LOCAL_HOSTS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - not to listen there

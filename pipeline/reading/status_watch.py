@@ -12,11 +12,11 @@ from threading import Event, Thread
 from typing import Final
 from urllib.error import HTTPError
 
-from command_line.keys import Keys
+from command_line.keys import QUITS, Keys
 from command_line.terminal import Console, Live, RenderableType, styled
 from pipeline.errors import SetUpError, TidemarkError
 from pipeline.instants import now_ms, span_of, time_of
-from pipeline.reading.health_client import endpoint_url, open_page
+from pipeline.reading.health_client import QUIET_MS, endpoint_url, open_page
 from pipeline.reading.service_status import read_status
 from pipeline.reading.status_view import Status, render_screen
 from pipeline.settings.model import MetricsSettings
@@ -27,8 +27,6 @@ _REDRAW_S: Final = 0.5
 """Interval of redrawing, so that ages advance between readings."""
 _LONGEST: Final = 300
 _SLOW_MS: Final = 5000
-_QUIET_MS: Final = 10_000
-"""A service that reads events commits more often than this."""
 
 
 def watch_status(warehouse: str, report: str | None, every: timedelta, metrics: MetricsSettings) -> None:
@@ -49,7 +47,7 @@ def watch_status(warehouse: str, report: str | None, every: timedelta, metrics: 
         signal.signal(signal_number, lambda *_: stop.set())
     latest.keep_reading(stop)
     with Keys() as keys, Live(latest.screen(now_ms()), console=console, screen=True, auto_refresh=False) as live:
-        while not stop.is_set() and keys.pressed(_REDRAW_S) not in ("q", "Q"):
+        while not stop.is_set() and keys.pressed(_REDRAW_S) not in QUITS:
             live.update(latest.screen(now_ms()), refresh=True)
     latest.raise_defect()
 
@@ -120,7 +118,7 @@ class LatestStatus:
             try:
                 self._status, self._read_at, self._error = self._read(), now_ms(), ""
                 summary = self._status.summary
-                is_quiet = summary is not None and now_ms() - summary.committed_at > _QUIET_MS
+                is_quiet = summary is not None and now_ms() - summary.committed_at > QUIET_MS
                 self._trouble = self._ask() if is_quiet else ""
             except (TidemarkError, *STORE_ERRORS) as error:
                 self._error = one_line(error).rstrip(".")

@@ -132,17 +132,28 @@ def next_epoch(
     return decide(gather(ground, kafka, rows), process)
 
 
+def require_tables_of_one_time(ground: Ground) -> None:
+    """Raises SetUpError if a table comes from an older or newer copy than the ledger.
+
+    It is asked once at a start, and not at each attempt to commit: it reads every table, and a service that commits
+    meanwhile would win each race. Such a service has asked it itself.
+    """
+    rows = ground.ledger.latest()
+    if not rows:
+        require_new(ground.warehouse)
+        return
+    last_batch = _last_batch(rows, ground.ledger.opening(rows[0].epoch))
+    policy = next(iter(ground.ledger.openings(last_batch // EPOCH).values())).policy
+    require_one_time(ground.warehouse, ground.ledger, rows[0].batch, last_batch, policy)
+
+
 def gather(ground: Ground, kafka: KafkaSettings, rows: Sequence[LedgerRow]) -> Gathered:
     """Reads tables and topic. Raises SetUpError if they do not fit together, TransientError without a broker."""
     layout.check_results(ground.warehouse, ground.policy)
     openings = list[Opening]()
     if rows:
         newest = ground.ledger.opening(rows[0].epoch)
-        last_batch = _last_batch(rows, newest)
-        openings = [*ground.ledger.openings(last_batch // EPOCH).values()]
-        require_one_time(ground.warehouse, ground.ledger, rows[0].batch, last_batch, openings[0].policy)
-    else:
-        require_new(ground.warehouse)
+        openings = [*ground.ledger.openings(_last_batch(rows, newest) // EPOCH).values()]
     topic = ground.topic
     start = {} if rows else topic.positions(parse_start_position(kafka.start))
     state = TopicState(topic.identity(), topic.earliest(), topic.log_ends(), start)

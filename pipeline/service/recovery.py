@@ -21,7 +21,7 @@ from pipeline.results.compaction import Compaction
 from pipeline.results.kind_registry import kinds_of
 from pipeline.results.publication import Publication
 from pipeline.results.result_table import Results, published
-from pipeline.service.next_epoch import NextEpoch, next_epoch, remarks
+from pipeline.service.next_epoch import NextEpoch, next_epoch, remarks, require_tables_of_one_time
 from pipeline.service.publisher import publish_due
 from pipeline.service.resources import Resources
 from pipeline.settings.model import KafkaSettings
@@ -59,6 +59,7 @@ def open_epoch(resources: Resources, kafka: KafkaSettings, own: OwnEpoch) -> Ope
     Raises SetUpError if ledger, topic and settings do not fit together, Replaced if another service started after the
     epoch in `own`.
     """
+    require_tables_of_one_time(resources)
     # The plan must be made from the newest ledger: a batch that an older service committed meanwhile would be read
     # again.
     while (epoch := _try_to_open(resources, kafka, own)) is None:

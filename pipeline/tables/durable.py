@@ -7,6 +7,7 @@ Object stores respond when the data is safe, and need no sync.
 import json
 import os
 from collections.abc import Iterable
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlparse
@@ -40,9 +41,7 @@ def mend(uri: str) -> None:
     folder = local(uri)
     if folder is None or not (folder / _LOG).is_dir():
         return
-    for entry in sorted((folder / _LOG).glob("[0-9]*.json"), reverse=True):
-        if _is_complete(entry, folder):
-            return
+    for entry in takewhile(lambda entry: not _is_complete(entry, folder), _newest_first(folder)):
         _log.warning("incomplete_commit_rolled_back", table=uri, entry=entry.name)
         for file in _checkpoint(entry):
             file.unlink()
@@ -52,8 +51,10 @@ def mend(uri: str) -> None:
 def intact_version(uri: str) -> int | None:
     """Returns the version of a local table to which `mend` would roll it back; None if it would change nothing."""
     folder = local(uri)
-    entries = sorted((folder / _LOG).glob("[0-9]*.json"), reverse=True) if folder else []
-    intact = next((entry for entry in entries if folder and _is_complete(entry, folder)), None)
+    if folder is None:
+        return None
+    entries = _newest_first(folder)
+    intact = next((entry for entry in entries if _is_complete(entry, folder)), None)
     return int(intact.stem) if intact and intact != entries[0] else None
 
 
@@ -69,6 +70,11 @@ def log_of(warehouse: str, table: str) -> Path | None:
     """Returns the folder of the log of a table, which may not exist; None if the warehouse is not local."""
     folder = local(warehouse)
     return None if folder is None else folder / table / _LOG
+
+
+def _newest_first(folder: Path) -> list[Path]:
+    """Returns the entries of a table's log, the newest first."""
+    return sorted((folder / _LOG).glob("[0-9]*.json"), reverse=True)
 
 
 def _checkpoint(entry: Path) -> list[Path]:

@@ -58,7 +58,7 @@ def require_one_time(warehouse: str, ledger: Ledger, newest: int, last_batch: in
 
 
 def _refuse(warehouse: str, reasons: Sequence[str], newest: int) -> None:
-    """Raises SetUpError with the first reason, unless the ledger has moved on: then the next step reads it again."""
+    """Raises SetUpError with the first reason, unless the ledger has moved on: then a service uses these tables."""
     if not reasons:
         return
     rows = Ledger(warehouse, mends=False).latest()

@@ -32,11 +32,12 @@ WHERE corrections."offset" >= ends.expected GROUP BY corrections.topic, correcti
 def check(tables: WarehouseSnapshot, finding: Finding) -> None:
     """Checks that no table is ahead of the ledger, and that no table lacks rows of a batch in the ledger."""
     results = {result.name for result in published_results(tables) if result.is_configured}
+    last_batch = tables.scalar(f"SELECT max(batch) FROM ledger WHERE batch % {EPOCH} <> 0")
     for name in (*_WRITTEN_SQL, *results):
         if name in tables.handles:
             finding.count(1, "tables")
             _check_reached(tables, name, finding)
-            _check_epoch(tables, name, WRITER_APP if name in _WRITTEN_SQL else FENCED_APP, finding)
+            _check_epoch(tables, name, WRITER_APP if name in _WRITTEN_SQL else FENCED_APP, last_batch, finding)
     for name, count in _WRITTEN_SQL.items():
         _check_written(tables, name, count, finding)
     _check_corrections(tables, results, finding)
@@ -50,9 +51,9 @@ def _check_reached(tables: WarehouseSnapshot, name: str, finding: Finding) -> No
         )
 
 
-def _check_epoch(tables: WarehouseSnapshot, name: str, app: str, finding: Finding) -> None:
+def _check_epoch(tables: WarehouseSnapshot, name: str, app: str, last: int, finding: Finding) -> None:
     """Checks that the table was taken over by the last epoch with a batch."""
-    fence, last = tables.version(name, app), tables.scalar(f"SELECT max(batch) FROM ledger WHERE batch % {EPOCH} <> 0")
+    fence = tables.version(name, app)
     if fence and fence // EPOCH < last // EPOCH:
         finding.report(
             f"{name}: it ends in epoch {fence // EPOCH}, but the ledger has batch {last}: it is an older copy"

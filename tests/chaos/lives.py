@@ -37,8 +37,8 @@ class Command:
 
     def java(self) -> int:
         """The process id of its JVM."""
-        group = self.process.popen.pid
-        return wait_for(lambda: next(iter(processes_of(group, "java")), None), 5, "a JVM of the command")
+        session = self.process.popen.pid
+        return wait_for(lambda: next(iter(processes_of(session, "java")), None), 5, "a JVM of the command")
 
 
 @dataclass
@@ -120,8 +120,8 @@ def last_words(process: Process) -> str:
     return process.said[-1500:].strip()
 
 
-def processes_of(group: int, program: str) -> list[int]:
-    """The ids of the processes of a group that run a program."""
+def processes_of(session: int, program: str) -> list[int]:
+    """The ids of the processes of a session that run a program; Java has a group of its own."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -129,6 +129,6 @@ def processes_of(group: int, program: str) -> list[int]:
             name, rest = text[text.index("(") + 1 : text.rindex(")")], text[text.rindex(")") + 2 :].split()
         except OSError:  # it has ended meanwhile
             continue
-        if name == program and int(rest[2]) == group:
+        if name == program and int(rest[3]) == session:
             found.append(int(stat.parent.name))
     return sorted(found)

@@ -89,7 +89,7 @@ def test_updates_can_be_stopped_and_go_on(browser: Browser, tmp_path: Path) -> N
         asked = list[str]()
         person.page.clock.install()
         person.open(page.address).page.click("#pause")
-        assert person.say("#told") == "Updates are paused."
+        assert person.say("#updates") == "Updates are paused."
         person.page.on("request", lambda request: asked.append(request.url))
         site.batch(Event(2, "bob"))
         person.page.clock.run_for(60_000)
@@ -114,9 +114,9 @@ def test_a_page_that_is_gone_says_since_when(browser: Browser, tmp_path: Path) -
     with eyes(browser) as person:
         with serving(tmp_path, port=port) as page:
             person.open(page.address)
-        expect(person.page.locator("#told")).to_contain_text("The dashboard has not answered since")
+        expect(person.page.locator("#updates")).to_contain_text("The dashboard has not answered since")
         with serving(tmp_path, port=port):
-            expect(person.page.locator("#told")).to_have_text("", timeout=10_000)
+            expect(person.page.locator("#updates")).to_have_text("", timeout=10_000)
 
 
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)

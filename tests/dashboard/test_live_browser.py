@@ -74,7 +74,7 @@ def test_a_stopped_server_is_noticed_and_what_a_person_did_survives(
             person.page.fill("#find-user_id", "typed")
         server.send_to_group(signal.SIGSTOP)
         for person in people:
-            expect(person.page.locator("#told")).to_contain_text("The dashboard has not answered since")
+            expect(person.page.locator("#updates")).to_contain_text("The dashboard has not answered since")
             age = person.page.inner_text("#since")
             expect(person.page.locator("#since")).not_to_have_text(age)  # it is counted
             assert "Live." not in person.page.inner_text("#now")
@@ -85,7 +85,7 @@ def test_a_stopped_server_is_noticed_and_what_a_person_did_survives(
         site.batch(Event(12, "zoe"))
         for person in people:
             expect(person.page.locator("#top-user_id")).to_contain_text("zoe")
-            expect(person.page.locator("#told")).to_have_text("")
+            expect(person.page.locator("#updates")).to_have_text("")
             assert person.page.input_value("#find-user_id") == "typed"
             assert person.page.is_visible("#traffic-table table")
 
@@ -157,7 +157,7 @@ def test_a_list_goes_on_under_a_cursor_and_a_pressed_link_stays(site: Site, peop
             site.batch(*[Event(13, shown := user)] * 9)
             with person.page.expect_response(lambda answer: answer.status == 200):
                 pass
-            expect(person.page.locator("#told")).to_have_text("Updates wait while a button is pressed.")
+            expect(person.page.locator("#updates")).to_have_text("Updates wait while a button is pressed.")
             person.page.mouse.up()
             expect(person.page.locator("h1")).to_have_text("User ann")
 
@@ -173,6 +173,6 @@ def test_paused_and_earlier_pages_do_not_say_live(site: Site, people: list[Eyes]
             person.open(page.address)
             expect(person.page.locator("#now")).to_contain_text("Live.")
             person.page.click("#pause")
-            expect(person.page.locator("#told")).to_have_text("Updates are paused.")
+            expect(person.page.locator("#updates")).to_have_text("Updates are paused.")
             assert "Live." not in person.page.inner_text("#now")
         photograph(people, "paused")

@@ -52,6 +52,11 @@ def shell_commands(document: Path) -> list[list[str]]:
     return commands_of(document.read_text())
 
 
+def stop_grace_s(service: str) -> int:
+    """Returns how long a service of compose may take to stop; Docker's default is 10 s."""
+    return int(services()[service].get("stop_grace_period", "10s").removesuffix("s"))
+
+
 def commands_of(text: str) -> list[list[str]]:
     """The words of each command in the shell blocks of a part of a Markdown file."""
     blocks = text.split("```sh\n")[1:]

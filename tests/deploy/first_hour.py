@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import psycopg
+from deltalake import DeltaTable
 
 from dev.podman import podman
 from tests.deploy.containers import Here
-from tests.deploy.files import ROOT, SERVICE, services, shell_commands
+from tests.deploy.files import ROOT, SERVICE, services, shell_commands, stop_grace_s
 from tests.deploy.podman import Container, Containers
 from tests.support.processes import Process
 from tests.support.waiting import wait_for
@@ -87,7 +88,7 @@ class Compose:
             if name not in self.running:
                 self.running[name] = self._container(name)
             if name == "producer":  # it comes after the service
-                self._await(lambda: self.warehouse.exists() and bool(rows(self.warehouse, "page_traffic")), "a window")
+                self._await(self._has_window, "a window")
         return " ".join(chosen)
 
     def _container(self, name: str) -> Container:
@@ -123,8 +124,12 @@ class Compose:
 
     def _down(self, *_: str) -> str:
         for name in reversed(self.running):
-            self.running[name].stop(int(services()[name].get("stop_grace_period", "10s").removesuffix("s")))
+            self.running[name].stop(stop_grace_s(name))
         return ""
+
+    def _has_window(self) -> bool:
+        is_there = DeltaTable.is_deltatable(str(self.warehouse / "page_traffic"))
+        return is_there and bool(rows(self.warehouse, "page_traffic"))
 
     def _await(self, done: Callable[[], bool], event: str) -> None:
         """Returns when it is done; fails when a container has ended that the page does not name."""

@@ -12,14 +12,12 @@ from starlette.responses import HTMLResponse, Response
 
 from pipeline.instants import now_ms
 from pipeline.reading.dashboard.shared_views import SharedView
-from pipeline.reading.health_client import ServiceHealth
+from pipeline.reading.health_client import QUIET_MS, ServiceHealth
 
 VERSION: Final = "Tidemark-Version"
 """Header of a request: the version of the page that the browser displays."""
 _RENDERED_MS: Final = 1000
 """Viewers share a rendered page for this time: its ages are not older."""
-_QUIET_MS: Final = 10_000
-"""The service is asked for its health if nothing was committed for this time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +68,7 @@ class RenderedPage:
 
 def is_quiet(committed_at: int | None) -> bool:
     """Returns whether nothing was committed for a time after which the service is asked for the reason."""
-    return committed_at is not None and now_ms() - committed_at > _QUIET_MS
+    return committed_at is not None and now_ms() - committed_at > QUIET_MS
 
 
 def state_of(view: SharedView, service: ServiceHealth | None) -> PageState:

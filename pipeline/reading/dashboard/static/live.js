@@ -7,7 +7,7 @@
   const PRESS_MS = 30000; // the longest that a pressed button delays an update
   const bar = document.getElementById("live");
   const pause = document.getElementById("pause");
-  const status = document.getElementById("told");
+  const status = document.getElementById("updates");
   const since = document.getElementById("since");
   if (!document.querySelector("[data-live]")) return;
 
