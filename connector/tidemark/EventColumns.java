@@ -1,8 +1,6 @@
 package tidemark;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -27,14 +25,8 @@ record EventColumns(List<Column> columns, Schema reader, Map<Integer, Schema> wr
         }
     }
 
-    /** Reads the JSON that Python writes: {@code columns} (paths), {@code reader}, {@code writers}, {@code long_ids}. */
-    static EventColumns parse(String json) {
-        JsonNode node;
-        try {
-            node = new ObjectMapper().readTree(json);
-        } catch (JsonProcessingException error) {
-            throw new IllegalArgumentException("the columns of events are not JSON", error);
-        }
+    /** Reads what Python writes: {@code columns} (paths), {@code reader}, {@code writers}, {@code long_ids}. */
+    static EventColumns of(JsonNode node) {
         Schema reader = new Schema.Parser().parse(node.get("reader").asText());
         Map<Integer, Schema> writers = new LinkedHashMap<>();
         node.get("writers").properties().forEach(each ->

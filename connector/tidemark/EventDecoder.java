@@ -7,10 +7,10 @@ import org.apache.avro.Schema;
 import org.apache.spark.sql.vectorized.ColumnVector;
 
 /**
- * Decodes values into columns: a frame names the writer's schema, whose steps were made once. A row is null in all
+ * Decodes Avro values into columns: a frame names the writer's schema, whose steps were made once. A row is null in all
  * columns if the frame names no known schema, or if the bytes are not Avro of that schema.
  */
-final class EventDecoder {
+final class EventDecoder implements ValueDecoder {
     private static final int FRAME = 5;
     private static final int LONG_FRAME = 9;
 
@@ -32,7 +32,8 @@ final class EventDecoder {
         }
     }
 
-    ColumnVector[] vectors() {
+    @Override
+    public ColumnVector[] vectors() {
         ColumnVector[] vectors = new ColumnVector[columns.length];
         for (int index = 0; index < columns.length; index++) {
             vectors[index] = columns[index].vector();
@@ -40,15 +41,15 @@ final class EventDecoder {
         return vectors;
     }
 
-    /** Empties all columns. */
-    void reset() {
+    @Override
+    public void reset() {
         for (Target column : columns) {
             column.reset();
         }
     }
 
-    /** Decodes the value between two places of an array. */
-    void decode(byte[] array, int from, int to, int row) {
+    @Override
+    public void decode(byte[] array, int from, int to, int row) {
         int body = body(array, from, to);
         Step[] plan = body < 0 ? null : plan(id(array, body - Integer.BYTES));
         if (plan == null) {
@@ -65,8 +66,8 @@ final class EventDecoder {
         }
     }
 
-    /** Makes a row without an event. */
-    void putNull(int row) {
+    @Override
+    public void putNull(int row) {
         for (Target column : columns) {
             column.putNull(row);
         }

@@ -24,7 +24,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 /**
  * Spark's source of ranges of a Kafka topic, by columns, with the fields of events decoded. Options: {@code topic},
  * {@code ranges} ({@code partition:from:to}, with commas), {@code tasks} (the most that read them), {@code events} (see
- * {@link EventColumns}), {@code poll.timeout.ms}, and {@code kafka.*} for the client.
+ * {@link ValueDecoder}), {@code poll.timeout.ms}, and {@code kafka.*} for the client.
  */
 public final class KafkaColumns implements TableProvider {
     @Override
@@ -45,7 +45,7 @@ public final class KafkaColumns implements TableProvider {
             .add("partition", DataTypes.IntegerType, false)
             .add("offset", DataTypes.LongType, false)
             .add("kafka_timestamp", DataTypes.LongType, false);
-        for (var field : EventColumns.parse(events).schema().fields()) {
+        for (var field : ValueDecoder.schema(events).fields()) {
             schema = schema.add(field);
         }
         return schema;

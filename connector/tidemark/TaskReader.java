@@ -17,7 +17,7 @@ final class TaskReader implements PartitionReader<ColumnarBatch> {
     private static final int ROWS = 8192;
     private static final long PATIENCE_MS = 30_000;
 
-    private final EventDecoder decoder;
+    private final ValueDecoder decoder;
     private final Slices keys = new Slices(DataTypes.BinaryType, ROWS);
     private final Slices values = new Slices(DataTypes.BinaryType, ROWS);
     private final OnHeapColumnVector partitions = new OnHeapColumnVector(ROWS, DataTypes.IntegerType);
@@ -29,7 +29,7 @@ final class TaskReader implements PartitionReader<ColumnarBatch> {
     private boolean isAtEnd;
 
     TaskReader(Task task, CaseInsensitiveStringMap options) {
-        decoder = new EventDecoder(EventColumns.parse(options.get("events")), ROWS);
+        decoder = ValueDecoder.of(options.get("events"), ROWS);
         List<ColumnVector> columns = new ArrayList<>(List.of(keys, values, partitions, offsets, timestamps));
         columns.addAll(Arrays.asList(decoder.vectors()));
         batch = new ColumnarBatch(columns.toArray(ColumnVector[]::new));

@@ -30,6 +30,7 @@ class Check(IntEnum):
     ERASED = 14
     AGE = 15
     OTHER_KIND = 16
+    JSON = 17
 
 
 def is_counted(check: Any) -> Any:
@@ -58,6 +59,7 @@ DETAILS: Final[dict[Check, str]] = {
         "the bytes are not Avro of the schema that their schema id names, or a condition reads a number that is too "
         "large"
     ),
+    Check.JSON: "the bytes are not an object or array of JSON in UTF-8, or are nested too deeply",
     Check.TEXT: "user_id, or a field that a report has as a key, is not UTF-8",
     Check.EVENT_TYPE: "event_type is neither visit nor click",
     Check.USER_ID: "user_id is empty",

@@ -1,4 +1,4 @@
-"""Kafka records to events: the frame of a value is checked, and only the needed Avro fields are decoded, in Java."""
+"""Kafka records to events: the frame of a value is checked, and only the needed fields are decoded, in Java."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -7,9 +7,11 @@ from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from pipeline import columns as c
 from pipeline.fold.grouping_sets import KEYS
+from pipeline.fold.json_projection import JsonProjection
 from pipeline.fold.mapping import MappedProjection, has_page
 from pipeline.fold.projection import OwnProjection
 from schemas.fields import EventSchemas
@@ -18,6 +20,8 @@ SOURCE: Final = "tidemark.KafkaColumns"
 """Spark's name of the source of columns."""
 _OF_RECORD: Final = (c.KEY, c.VALUE, c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP)
 _EVENT: Final = "decoded event"
+_TEXT: Final = StringType()
+_BYTES: Final = BinaryType()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +29,10 @@ class Reader:
     """How events are read."""
 
     events: str
-    """What Java decodes, as JSON: see `connector/tidemark/EventColumns.java`."""
+    """What Java decodes, as JSON: see `connector/tidemark/ValueDecoder.java`."""
     columns: Sequence[Column]
     """Fields of the decoded ones: event_type, user_id, event_time in milliseconds, and further ones. All are null if
-    the frame names no known schema, or if the bytes are not Avro of that schema."""
+    the frame names no known schema, or if the bytes are not Avro of that schema, or not JSON."""
     names: Sequence[str]
     """The names of `columns`."""
     same_as_user: Collection[str]
@@ -36,7 +40,7 @@ class Reader:
 
 
 def projection_of(schemas: EventSchemas, sql: str = "") -> OwnProjection | MappedProjection:
-    """Returns how events are read: the fields that every event needs, and those that `sql` names.
+    """Returns how events in Avro are read: the fields that every event needs, and those that `sql` names.
 
     It needs no Spark. Raises SetUpError if a schema lacks a needed field, or Spark cannot read a field.
     """
@@ -45,11 +49,17 @@ def projection_of(schemas: EventSchemas, sql: str = "") -> OwnProjection | Mappe
 
 def stored_keys(schemas: EventSchemas) -> list[str]:
     """Returns the keys of an event that are read for later corrections: all that every version has."""
-    return [key for key in KEYS if key != c.PAGE_URL or has_page(schemas)]
+    return [key for key in KEYS if key != c.PAGE_URL or schemas.format == "json" or has_page(schemas)]
 
 
 def reader(schemas: EventSchemas, sql: str = "") -> Reader:
-    """Returns the reader of what `projection_of` returns. Raises SetUpError like it."""
+    """Returns the reader of the fields that every event needs, and those that `sql` names. Raises SetUpError.
+
+    It needs no Spark.
+    """
+    if schemas.format == "json":
+        fields = JsonProjection(schemas.fields, sql)
+        return Reader(fields.events, fields.columns(), fields.names, fields.same_as_user())
     read = projection_of(schemas, sql)
     events = {
         "columns": [*dict.fromkeys(read.paths)],
@@ -65,7 +75,9 @@ def decoded(rows: DataFrame, events: str) -> DataFrame:
     spark = rows.sparkSession
     options = {"events": events, "topic": "", "ranges": ""}
     fields = spark.read.format(SOURCE).options(**options).load().drop(*_OF_RECORD).schema
-    spark.udf.registerJavaFunction("tidemark_decode", "tidemark.DecodeEvents", fields)
+    # A function in Java cannot return a text that is not UTF-8.
+    returned = StructType([field if field.dataType != _TEXT else StructField(field.name, _BYTES) for field in fields])
+    spark.udf.registerJavaFunction("tidemark_decode", "tidemark.DecodeEvents", returned)
     event = F.call_function("tidemark_decode", F.col(c.VALUE), F.lit(events)).alias(_EVENT)
-    each = [F.col(_EVENT)[field.name].alias(field.name) for field in fields]
+    each = [F.col(_EVENT)[field.name].cast(field.dataType).alias(field.name) for field in fields]
     return rows.withColumn(_EVENT, event).select(*rows.columns, *each)

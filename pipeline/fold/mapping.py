@@ -91,7 +91,7 @@ class MappedProjection:
         raw = {role: leaf.column for role, leaf in self._leaves.items()}
         is_read = decoded_column((self._is_read,))
         own = {
-            c.EVENT_TYPE: self._kind(raw.get("kind")),
+            c.EVENT_TYPE: event_type_column(self._mapping, raw.get("kind")),
             c.USER_ID: F.coalesce(raw["user"].cast("string"), F.lit("")),
             # A missing time counts as out of range.
             c.EVENT_TIME: F.coalesce(self._time(raw["time"]), F.lit(0)),
@@ -108,25 +108,32 @@ class MappedProjection:
         """Returns the other names that the user has in a version."""
         return {name for name in self._further if self._fields[name].name == self._leaves["user"].path[0]}
 
-    def _kind(self, raw: Column | None) -> Column:
-        if raw is None:
-            return F.lit(VISIT)
-        cases: Any = F
-        for kind in sorted({*self._mapping.kinds.values()}):
-            values = [value for value, meaning in self._mapping.kinds.items() if meaning == kind]
-            cases = cases.when(raw.isin(values), F.lit(kind))
-        event_type: Column = cases.otherwise(F.lit(UNKNOWN_TYPE))
-        return event_type
-
     def _time(self, raw: Column) -> Column:
         """Returns milliseconds, null if the value is no time; never an error, because the values are foreign."""
         unit = self._time_unit
         if unit == "iso":
-            return F.when(raw.rlike(_HAS_DATE), F.unix_millis(F.try_to_timestamp(raw)))
+            return iso_millis(raw)
         if unit == "s":
             return F.try_multiply(raw, F.lit(1000)).try_cast("long")
         count = raw.try_cast("long")
         return F.call_function("div", count, F.lit(_PER_UNIT[unit])) if unit in _PER_UNIT else count
+
+
+def event_type_column(fields: EventFields, raw: Column | None) -> Column:
+    """Returns the event type by the field `kind`, which is None if every event is a visit."""
+    if raw is None:
+        return F.lit(VISIT)
+    cases: Any = F
+    for kind in sorted({*fields.kinds.values()}):
+        values = [value for value, meaning in fields.kinds.items() if meaning == kind]
+        cases = cases.when(raw.isin(values), F.lit(kind))
+    event_type: Column = cases.otherwise(F.lit(UNKNOWN_TYPE))
+    return event_type
+
+
+def iso_millis(text: Column) -> Column:
+    """Returns the milliseconds of a time as text; null if it has no date or is no time."""
+    return F.when(text.rlike(_HAS_DATE), F.unix_millis(F.try_to_timestamp(text)))
 
 
 def has_page(schemas: EventSchemas) -> bool:

@@ -23,8 +23,8 @@ _CHECKS: Final = max(Check) + 1
 def packed(pane: Column, partitions: int, flags: Sequence[str]) -> Column:
     """Returns the number for a pane's index, the record's partition and check, and the SQL conditions `flags`.
 
-    Example: with 3 partitions, 17 checks and 1 flag, pane 7, partition 2, check 0 and a flag that is true give
-    `((7 * 3 + 2) * 17 + 0) * 2 + 1`, 783.
+    Example: with 3 partitions, 18 checks and 1 flag, pane 7, partition 2, check 0 and a flag that is true give
+    `((7 * 3 + 2) * 18 + 0) * 2 + 1`, 829.
     """
     number = (pane * partitions + F.col(c.PARTITION)) * _CHECKS + F.col(c.CHECK)
     bits = [F.expr(f"cast(coalesce({flag}, false) AS int)") * (1 << index) for index, flag in enumerate(flags)]
