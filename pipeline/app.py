@@ -12,6 +12,7 @@ from pipeline.errors import SetUpError, Unreachable
 from pipeline.event_time.policy import Policy
 from pipeline.fold.decode import decoded
 from pipeline.fold.fold_plan import FoldPlan
+from pipeline.fold.json_conditions import require_safe_conditions
 from pipeline.fold.record_columns import BatchContext, named_sql
 from pipeline.instants import now_ms
 from pipeline.kafka.mirror import OffsetMirror
@@ -141,14 +142,17 @@ def _large(spark: SparkSession, settings: Settings, observer: Observer) -> Large
 def check_plan(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> None:
     """Plans a fold of no records. Raises SetUpError if schemas, mapping or SQL of the settings cannot be used."""
     sql = {f"reports.{report.name}.where": report.where for report in policy.reports}
-    names = [name for name, text in {**sql, "time.marker": policy.strategy.marker}.items() if text]
+    conditions = {name: text for name, text in {**sql, "time.marker": policy.strategy.marker}.items() if text}
     no_records = spark.createDataFrame([], "key binary, value binary, partition int, offset long, kafka_timestamp long")
     try:
         plan = FoldPlan(schemas, policy, 1)
         plan.fold(decoded(no_records, plan.events), BatchContext(None, 0))
+        if schemas.format == "json":
+            require_safe_conditions(spark, schemas.fields, conditions)
     except (AnalysisException, ParseException) as error:
         reason = str(error).splitlines()[0]
-        subject = f"{' or '.join(names)} is no condition on an event" if names else "the schemas cannot be read"
+        names = " or ".join(conditions)
+        subject = f"{names} is no condition on an event" if names else "the schemas cannot be read"
         raise SetUpError(f"{subject}: {reason}") from error
 
 

@@ -53,10 +53,7 @@ def stored_keys(schemas: EventSchemas) -> list[str]:
 
 
 def reader(schemas: EventSchemas, sql: str = "") -> Reader:
-    """Returns the reader of the fields that every event needs, and those that `sql` names. Raises SetUpError.
-
-    It needs no Spark.
-    """
+    """Returns the reader of the fields that every event needs, and those that `sql` names. Raises SetUpError."""
     if schemas.format == "json":
         fields = JsonProjection(schemas.fields, sql)
         return Reader(fields.events, fields.columns(), fields.names, fields.same_as_user())

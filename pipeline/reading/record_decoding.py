@@ -1,4 +1,4 @@
-"""Decodes the value of a record: its frame, its Avro fields up to the first unreadable one, its bytes."""
+"""Decodes the value of a record: its frame, its fields of JSON or of Avro up to the first unreadable one, its bytes."""
 
 import io
 import json
@@ -26,11 +26,11 @@ class DecodedValue:
     """A value, as far as it could be read."""
 
     fields: tuple[tuple[str, str], ...]
-    """Names and values of Avro fields, in order, up to the first unreadable one."""
+    """Names and values of fields, in order, up to the first unreadable one."""
     sentence: str
     """The schema of the value, or the reason that it is unreadable."""
     text: str | None
-    """The bytes as text, if they are text and not Avro."""
+    """The bytes as text, if they are text without fields."""
     bytes: str
     """The first bytes as lines in hexadecimal."""
     size: int | None
@@ -46,6 +46,8 @@ def decode_value(value: bytes | None, schemas: SchemaTexts) -> DecodedValue:
 
 
 def _read(value: bytes, schemas: SchemaTexts) -> tuple[tuple[tuple[str, str], ...], str]:
+    if event := _json_object(value):
+        return _texts(event), "It is JSON."
     if len(value) < FRAME_BYTES or value[0]:
         return (
             (),
@@ -60,6 +62,18 @@ def _read(value: bytes, schemas: SchemaTexts) -> tuple[tuple[tuple[str, str], ..
         known = ", ".join(map(str, schemas))
         return (), f"Its frame has the unknown schema id {schema_id}; known ids: {known}."
     return _fields(value[end:], json.loads(schemas[schema_id]), schema_id)
+
+
+def _json_object(value: bytes) -> Mapping[str, Any] | None:
+    """Returns the object in JSON that a value is, with or without a frame of four bytes; None if it is no object."""
+    body = value[FRAME_BYTES:] if value.startswith(b"\0") else value
+    if len(body) > _READ_BYTES or not body.lstrip().startswith(b"{"):
+        return None
+    try:
+        event = json.loads(body.decode())
+    except (ValueError, RecursionError):
+        return None
+    return event if isinstance(event, dict) else None
 
 
 def _fields(body: bytes, schema: dict[str, Any], schema_id: int) -> tuple[tuple[tuple[str, str], ...], str]:

@@ -6,13 +6,17 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, SecretStr, model_validator
 
 from pipeline.settings.report_settings import Section
-from schemas.fields import CLICK, VISIT, EventFields, TimeUnit
+from schemas.fields import CLICK, VISIT, EventFields, Format, JsonType, TimeUnit
 
-FieldName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$"), "FIELD"]
+FieldName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_@$:/-]+(\.[A-Za-z0-9_@$:/-]+)*$"), "FIELD"]
+"""Names with dots between them. Avro has fewer names than JSON: others are missing in every schema."""
 
 
 class MappingSettings(Section):
-    """Fields of events with another schema; dots for fields of nested records, such as `customer.id`."""
+    """Fields of events with another schema; dots for fields of nested records, such as `customer.id`.
+
+    In JSON a number is the index of an item: `items.0.id`.
+    """
 
     user: FieldName = "user_id"
     """Field with the user: text or a whole number."""
@@ -20,7 +24,7 @@ class MappingSettings(Section):
     """Field with the event time: a number since 1970, or text."""
     time_unit: TimeUnit | None = None
     """Unit of the time: `s`, `ms`, `us`, `ns`, or `iso` for text such as 2026-05-01T12:00:00Z; by default the unit in
-    the schema, or `ms` without such a type."""
+    the schema, or `ms` without such a type. In JSON by default numbers are `ms` and texts `iso`."""
     kind: FieldName | Literal[""] = "event_type"
     """Field with the kind of event: an enum or text. Empty: every event is a visit."""
     kinds: Annotated[dict[str, Literal["visit", "click"]], "VALUE=visit|click"] = Field(
@@ -33,6 +37,8 @@ class MappingSettings(Section):
     """Field with the page: text."""
     event_id: FieldName = "event_id"
     """Field that identifies an event, for `deduplicate`: text or a whole number."""
+    types: Annotated[dict[str, JsonType], "FIELD=number|boolean"] = Field(default={})
+    """Types of fields of JSON that conditions name, by field; the others are text."""
 
     @model_validator(mode="after")
     def _some_event_counts(self) -> Self:
@@ -71,8 +77,10 @@ class RegistrySettings(Section):
 
 
 class SchemasSettings(Section):
-    """The Avro schemas of events."""
+    """The format of events, and their Avro schemas."""
 
+    format: Format = "avro"
+    """Format of the values: `avro` in a registry's frame, or `json`, with or without that frame."""
     folder: Annotated[Path | None, "FOLDER"] = None
     """Folder with the Avro schemas `user_event.avsc`, `user_event.2.avsc`, ...; by default the bundled ones."""
     registry: RegistrySettings = RegistrySettings()
@@ -82,4 +90,15 @@ class SchemasSettings(Section):
     def _in_one_place(self) -> Self:
         if self.folder is not None and self.registry.url:
             raise ValueError("schemas are in a folder or in a registry: set one of the two")
+        return self
+
+    @model_validator(mode="after")
+    def _of_the_format(self) -> Self:
+        if self.format == "json" and (self.folder is not None or self.registry.url):
+            raise ValueError(
+                "format is json, which is read without schemas: leave out schemas.folder and schemas.registry, or set "
+                "format to avro"
+            )
+        if self.format == "avro" and self.mapping.types:
+            raise ValueError("mapping.types is for fields of JSON; the types of Avro are in its schemas: leave it out")
         return self

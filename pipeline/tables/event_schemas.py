@@ -15,8 +15,13 @@ from schemas.fields import EventSchemas
 
 
 def schemas_of(settings: Settings) -> EventSchemas:
-    """Returns the schemas of the configured folder, or those that the warehouse stores. Raises SetUpError."""
+    """Returns the schemas of the configured folder, or those that the warehouse stores; JSON has none.
+
+    Raises SetUpError.
+    """
     fields = settings.schemas.mapping.fields()
+    if settings.schemas.format == "json":
+        return EventSchemas({}, fields, format="json")
     if settings.schemas.registry.url:
         has_long_ids = settings.schemas.registry.ids == "auto"
         return EventSchemas(stored_schemas(settings.warehouse), fields, has_long_ids)

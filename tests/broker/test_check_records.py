@@ -22,6 +22,7 @@ EVENT = json.dumps({"user_id": "ann", "time": 1}).encode()
     ("values", "name"),
     [
         ([EVENT, b'  [{"a": 1}]'], "JSON"),
+        ([b"\0\0\0\0\7" + EVENT], "JSON"),
         ([b'{"a": 1', b"2026-11-26,ann,/"], "text"),
         ([b"\xc3\x01" + bytes(8)], "Avro in single-object encoding"),
         ([b"Obj\x01\x02"], "Avro container files"),
@@ -46,7 +47,7 @@ def test_a_format_is_recognised_by_its_first_bytes(values: Sequence[bytes | None
             0,
             "warn  records     of the newest 3 records not all count: 2 counted, 1 the value does not begin with magic",
         ),
-        ([Raw(EVENT)], 1, "The values look like JSON, which is not read"),
+        ([Raw(EVENT)], 1, 'The values look like JSON: set schemas.format to "json"'),
         ([Raw(value_of("ann", 1)[5:])], 1, "fail  records     of the newest 1 records no event counts: 1 the value"),
         ([event("ann", now_ms() // 1000)], 1, "is the unit right"),
     ],
@@ -67,3 +68,29 @@ def test_the_newest_records_are_judged(
     assert main(["check", *where, "--metrics.port=0"]) == code
     assert line in capsys.readouterr().out
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sent", "code", "line"),
+    [
+        ({"user_id": "ann", "event_type": "visit", "event_time": now_ms()}, 0, "the newest 1 records all count"),
+        ({"user": "ann"}, 1, "The values are JSON: do schemas.mapping.user, time and kind name the right fields?"),
+    ],
+)
+def test_the_newest_records_in_json_are_judged(
+    sent: dict[str, object],
+    code: int,
+    line: str,
+    broker: Cluster,
+    make_topic: MakeTopic,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    topic = make_topic(partitions=1)
+    send(broker.bootstrap_servers, topic, [Raw(json.dumps(sent).encode(), timestamp_ms=now_ms())])
+    where = [f"--bootstrap-servers={broker.bootstrap_servers}", f"--topic={topic}", f"--warehouse={tmp_path / 'w'}"]
+    assert main(["check", *where, "--metrics.port=0", "--schemas.format=json"]) == code
+    output = capsys.readouterr().out
+    assert line in output
+    assert "schemas     JSON, which is read without schemas" in output

@@ -42,7 +42,8 @@ def test_bytes_that_are_left_over_are_counted() -> None:
         (None, "no value: a tombstone"),
         (b"", "has no frame"),
         (b"\0\0\0", "has no frame"),
-        (b'{"user_id": "ann"}', "has no frame"),
+        (b'{"user_id": "ann"', "has no frame"),
+        (b"{" * 100_000, "has no frame"),
         (b"\0\0\0\0\x09rest", "has the unknown schema id 9; known ids: 1"),
         (b"\0\0\0\0\x01" + b"x" * 2_000_000, "has 2,000,005 bytes, which is too large"),
     ],
@@ -53,14 +54,21 @@ def test_a_value_that_is_not_avro_is_described_in_a_sentence(value: bytes | None
     assert found.fields == ()
 
 
+@pytest.mark.parametrize("frame", [b"", b"\0\0\0\0\7"])
+def test_an_object_in_json_is_shown_field_by_field(frame: bytes) -> None:
+    found = decode_value(frame + b'{"user": {"id": 7}, "at": "now"}', SCHEMAS)
+    assert found.sentence == "It is JSON."
+    assert found.fields == (("user", '{"id": 7}'), ("at", '"now"'))
+
+
 def test_an_id_of_eight_bytes_is_read() -> None:
     assert decode_value(b"\0" * 5 + WHOLE[1:], SCHEMAS).fields == decode_value(WHOLE, SCHEMAS).fields
     assert "has the unknown schema id 0;" in decode_value(b"\0" * 6, SCHEMAS).sentence
 
 
 def test_text_is_shown_as_text_and_bytes_as_bytes() -> None:
-    found = decode_value(b'{"user_id": "ann"}', SCHEMAS)
-    assert found.text == '{"user_id": "ann"}'
+    found = decode_value(b'{"user_id": "ann"', SCHEMAS)
+    assert found.text == '{"user_id": "ann"'
     assert found.bytes.startswith("0000  7b 22 75 73")
     assert decode_value(b"\xff\xfe", SCHEMAS).text is None
 

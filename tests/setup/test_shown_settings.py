@@ -50,6 +50,7 @@ ENTRIES: Final[Mapping[str, st.SearchStrategy[Any]]] = {
         st.fixed_dictionaries({}, optional={"time_travel": DURATIONS, "rows": DURATIONS}),
     ),
     "schemas.mapping.kinds": st.dictionaries(TEXTS, st.sampled_from(["visit", "click"]), max_size=3),
+    "schemas.mapping.types": st.dictionaries(TEXTS, st.sampled_from(["number", "boolean"]), max_size=3),
     # A name may be that of a secret, which is not shown.
     "spark.conf": st.dictionaries(TEXTS.map("spark.x{}".format), TEXTS, max_size=3),
 }
@@ -88,6 +89,8 @@ COMPANIONS: Final[Mapping[str, Mapping[str, Any]]] = {
         "metrics.username": "ann",
         "metrics.password_file": "password",
     },
+    "schemas.format": {"schemas.format": "json"},
+    "schemas.mapping.types": {"schemas.format": "json", "schemas.mapping.types": {"price": "number"}},
     "schemas.registry": {"schemas.registry.username": "ann", "schemas.registry.password_file": "password"},
 }
 """By the beginning of a setting's name, of which the longest holds: settings that it cannot be without."""

@@ -58,11 +58,16 @@ def verdicts(
     has_long_ids: bool = False,
 ) -> list[tuple[Check, bool]]:
     """Returns for each value, in order, its check and whether it meets the condition of a report."""
+    texts = {schema_id: json.dumps(schema) for schema_id, schema in schemas.items()}
+    return verdicts_of(EventSchemas(texts, fields, has_long_ids), values, where)
+
+
+def verdicts_of(schemas: EventSchemas, values: Sequence[bytes | None], where: str = "") -> list[tuple[Check, bool]]:
+    """Returns for each value, in order, its check and whether it meets the condition of a report."""
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
     policy = Settings.model_validate({"reports": {"few": {"keys": ["user_id"], "where": where}}}).policy()
-    texts = {schema_id: json.dumps(schema) for schema_id, schema in schemas.items()}
-    plan = FoldPlan(EventSchemas(texts, fields, has_long_ids), policy, len(values))
     count = len(values)
+    plan = FoldPlan(schemas, policy, count)
     rows = pa.table([[b"k"] * count, values, [*range(count)], [0] * count, [NOW] * count], schema=_RECORDS)
     keyed = plan.keyed(decoded(spark.createDataFrame(rows), plan.events), BatchContext(None, NOW))
     found = keyed.select(*unpacked(plan.groupings, count)).toArrow().to_pylist()

@@ -43,7 +43,8 @@ def _schemas(settings: Settings) -> Iterator[CheckResult]:
     schemas = schema_store(settings)
     schemas.load(subject_of(settings))
     check_plan(spark_session(settings.spark), schemas.known, settings.policy())
-    yield passed("schemas", f"versions {', '.join(map(str, schemas.known.texts))}")
+    versions = f"versions {', '.join(map(str, schemas.known.texts))}"
+    yield passed("schemas", "JSON, which is read without schemas" if settings.schemas.format == "json" else versions)
 
 
 def _topic_checks(settings: Settings, now: Callable[[], int], *, has_reader: bool) -> Iterator[CheckResult]:

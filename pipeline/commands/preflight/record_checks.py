@@ -16,6 +16,7 @@ from pipeline.event_time.tallies import Statistic, Tallies
 from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.fold_result import InSpark
 from pipeline.fold.record_columns import BatchContext
+from pipeline.fold.wire_format import FRAME_BYTES
 from pipeline.kafka.ranges import TopicRanges
 from pipeline.kafka.topic import Topic
 from pipeline.runtime.spark import spark_session
@@ -30,6 +31,7 @@ _STARTS: Final = {
     b"\x1f\x8b": "gzip",
     b"PK": "zip",
 }
+_JSON: Final = "JSON"
 _TEXT: Final = {*range(32, 127), *b"\t\n\r"}
 
 
@@ -50,7 +52,7 @@ def check_records(settings: Settings, topic: Topic, now: Callable[[], int]) -> I
         yield warning("records", "the newest offsets of the topic hold no records: they are aborted or compacted")
     elif not counted:
         kind = likely_format(row[c.VALUE] for row in records.select(c.VALUE).limit(_LOOKED_AT).collect())
-        cause = f". The values look like {kind}, which is not read" if kind else ""
+        cause = _cause(kind, settings) if kind else ""
         yield failure("records", f"of the newest {read:,} records no event counts: {reasons}{cause}")
     elif malformed > read * settings.dead_letters.limit:
         yield failure("records", f"of the newest {read:,} records too many are malformed to start: {reasons}")
@@ -58,6 +60,15 @@ def check_records(settings: Settings, topic: Topic, now: Callable[[], int]) -> I
         yield warning("records", f"of the newest {read:,} records not all count: {reasons}")
     else:
         yield passed("records", f"the newest {read:,} records all count")
+
+
+def _cause(kind: str, settings: Settings) -> str:
+    """Returns the sentence about values of the format `kind`, of which no event counts."""
+    if kind != _JSON:
+        return f". The values look like {kind}, which is not read"
+    if settings.schemas.format == "avro":
+        return '. The values look like JSON: set schemas.format to "json"'
+    return ". The values are JSON: do schemas.mapping.user, time and kind name the right fields?"
 
 
 def likely_format(values: Iterator[bytes | None]) -> str | None:
@@ -70,8 +81,9 @@ def _format_of(value: bytes) -> str | None:
     for start, name in _STARTS.items():
         if value.startswith(start):
             return name
+    value = value[FRAME_BYTES:] if value.startswith(b"\0") and value[FRAME_BYTES : FRAME_BYTES + 1] == b"{" else value
     if value.lstrip()[:1] in (b"{", b"["):
-        return "JSON" if _is_json(value) else "text"
+        return _JSON if _is_json(value) else "text"
     return "text" if {*value[:64]} <= _TEXT else None
 
 

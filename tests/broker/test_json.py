@@ -1,0 +1,99 @@
+"""A topic in JSON, of which some records are broken: end to end, from the check of the newest records to a replay."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.app import open_service
+from pipeline.cli import main
+from pipeline.event_time.checks import DETAILS, Check
+from tests.support.conservation import assert_conserved
+from tests.support.kafka_cluster import Cluster
+from tests.support.services import settings_of
+from tests.support.topic_writer import Raw, send
+from tests.support.warehouse import page_views, rows
+
+NOW = 1_790_820_000_000
+MAPPING: dict[str, Any] = {
+    "user": "cart.items.0.buyer",
+    "time": "@timestamp",
+    "kind": "act",
+    "kinds": {"view": "visit", "tap": "click"},
+    "page": "url",
+    "event_id": "trace",
+    "types": {"price": "number"},
+}
+
+
+def act(user: Any, time: Any = NOW, act: str = "view", **others: Any) -> bytes:
+    """Returns an event in JSON, with texts that have escapes."""
+    return json.dumps(
+        {"cart": {"items": [{"buyer": user}]}, "@timestamp": time, "act": act, "url": "/b\u00fc"} | others
+    ).encode()
+
+
+GOOD = [
+    act("ann", trace="1", price=7.5),
+    act("ann", "2026-10-01T04:00:00.500+02:00", "tap", trace=2, price="none"),
+    act("ann", trace="1"),  # again
+    b"\0\0\0\0\x2a" + act(8, NOW + 5, trace="3", price=6),
+    act("b\u00f6b", trace="4", padding="x" * 500_000),
+    act("last", NOW + 120_000, trace="5"),  # by which the windows of the others fire
+]
+BAD = {
+    act("ann")[:-2]: Check.JSON,
+    act("ann") + b"!": Check.JSON,
+    b"\xff\xfe": Check.JSON,
+    b"[" * 100_000: Check.JSON,
+    b"": Check.EMPTY_VALUE,
+    act("\ud800"): Check.TEXT,
+    act("ann", act="scroll"): Check.EVENT_TYPE,
+    act(None): Check.USER_ID,
+    act("ann", 10**30): Check.EVENT_TIME,
+}
+
+
+def test_json_is_counted_rejected_and_replayed(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic, warehouse = make_topic(partitions=1), tmp_path / "warehouse"
+    send(broker.bootstrap_servers, topic, [Raw(value, timestamp_ms=NOW + 120_000) for value in [*BAD, *GOOD]])
+    settings = settings_of(
+        broker,
+        topic,
+        warehouse,
+        schemas={"format": "json", "mapping": MAPPING},
+        time={"bound": "0s"},
+        deduplicate="event_id",
+        reports={
+            "page_views": {"keys": ["user_id"]},
+            "page_traffic": {"keys": ["page_url"]},
+            "dear": {"where": "price > 5"},
+        },
+    )
+    with open_service(settings) as service:
+        service.drain()
+    assert_conserved(warehouse)
+    window = (NOW, NOW + 60_000)
+    expected = {("ann", *window): (1, 1, 0), ("8", *window): (1, 0, 0), ("b\u00f6b", *window): (1, 0, 0)}
+    assert page_views(warehouse) == expected
+    assert [(row["page_url"], row["page_views"]) for row in rows(warehouse, "page_traffic")] == [("/b\u00fc", 3)]
+    assert [row["page_views"] for row in rows(warehouse, "dear")] == [2]
+    letters = sorted(rows(warehouse, "dead_letters"), key=lambda row: row["offset"])
+    assert [(row["value"], row["detail"]) for row in letters] == [(value, DETAILS[each]) for value, each in BAD.items()]
+    shown = ["dead-letters", "show", "--warehouse", str(warehouse), "--partition", "0", "--offset", "6"]
+    assert main([*shown, "--schemas.format", "json"]) == 0
+    assert "It is JSON." in capsys.readouterr().out
+    mapping = settings.schemas.mapping.model_copy(update={"kinds": {**MAPPING["kinds"], "scroll": "visit"}})
+    schemas = settings.schemas.model_copy(update={"mapping": mapping})
+    again = Chosen(reasons=("malformed",), is_judged_again=True)
+    replayed = apply_corrections(settings.model_copy(update={"schemas": schemas}), again).rows
+    assert {row["user_id"] for row in replayed if "user_id" in row} == {"ann"}
+    with open_service(settings) as service:
+        service.drain()
+    assert page_views(warehouse) == {**expected, ("ann", *window): (2, 1, 1)}
+    assert_conserved(warehouse)

@@ -1,0 +1,179 @@
+"""Events in JSON: names instead of a schema, and each value is counted or has a reason."""
+
+import json
+from typing import Any, Final
+
+import pyarrow as pa
+import pytest
+
+from pipeline.errors import SetUpError
+from pipeline.event_time.checks import Check
+from pipeline.fold.decode import decoded, reader
+from pipeline.fold.duplicates import require_event_id
+from pipeline.fold.json_conditions import require_safe_conditions
+from pipeline.fold.json_projection import JsonProjection
+from pipeline.runtime.spark import spark_session
+from pipeline.settings.model import SparkSettings
+from schemas.fields import EventFields, EventSchemas
+from tests.support.brief_java import BRIEF_DRIVER
+from tests.support.folded import NOW, verdicts_of
+
+ISO: Final = 1_790_810_400_000
+MAPPED: Final = EventFields(
+    user="items.0.id",
+    time="meta.at",
+    kind="act",
+    kinds={"view": "visit", "1": "click"},
+    types={"price": "number", "vip": "boolean"},
+)
+EVENT: Final = {"items": [{"id": 7}], "meta": {"at": NOW}, "act": "view", "price": 5.5, "vip": True, "country": "NL"}
+
+
+def as_json(**changes: Any) -> bytes:
+    """Returns an event with changed fields; without those that are None."""
+    return json.dumps({name: value for name, value in {**EVENT, **changes}.items() if value is not None}).encode()
+
+
+def fields_of(fields: EventFields, sql: str) -> dict[str, tuple[str, str]]:
+    """Returns path and kind of what Java reads, by name."""
+    read = json.loads(JsonProjection(fields, sql).events)["fields"]
+    return {field["name"]: (".".join(field["path"]), field["as"]) for field in read}
+
+
+def test_only_what_events_and_conditions_need_is_read() -> None:
+    own = {"read": ("", "read"), "user": ("user_id", "id"), "kind": ("event_type", "text")}
+    times = {"time": ("event_time", "time"), "time text": ("event_time", "text")}
+    assert fields_of(EventFields(), "") == own | times
+    mapped = fields_of(MAPPED, "price > 5 AND NOT vip AND CAST(size AS int) IN (1, 2) AND page_url LIKE 'a%', event_id")
+    assert mapped.keys() - fields_of(MAPPED, "").keys() == {
+        *("page_url", "event_id", "field price", "field vip", "field size"),
+    }
+    assert mapped["field price"] == ("price", "number")
+    assert mapped["user"] == ("items.0.id", "id")
+
+
+@pytest.mark.parametrize(
+    ("unit", "read"),
+    [("s", {"time"}), ("ns", {"time"}), ("iso", {"time text"}), (None, {"time", "time text"})],
+)
+def test_a_time_is_read_as_its_unit_asks(unit: Any, read: set[str]) -> None:
+    fields = fields_of(EventFields(time="at", time_unit=unit), "")
+    assert {name for name in fields if name.startswith("time")} == read
+
+
+def test_names_that_differ_only_in_case_are_refused() -> None:
+    with pytest.raises(SetUpError, match="Size and size differ only in case"):
+        JsonProjection(MAPPED, "Size > '5' OR size = ''")
+    assert JsonProjection(EventFields(), "USER_ID = 'ann' AND user_id <> 'x'").names[3:] == []
+
+
+def test_a_field_that_has_the_user_inside_is_known_as_such() -> None:
+    assert JsonProjection(MAPPED, "items LIKE '%7%' AND country = 'NL'").same_as_user() == {"items"}
+    assert JsonProjection(MAPPED, "country = 'NL'").same_as_user() == set()
+
+
+def test_any_event_may_have_an_id() -> None:
+    require_event_id(EventSchemas({}, format="json"))
+
+
+@pytest.mark.jvm
+def test_each_value_is_counted_or_has_a_reason() -> None:
+    text = as_json().decode()
+    values: dict[bytes | None, Check] = {
+        as_json(): Check.PASSED,
+        as_json(act=1): Check.PASSED,
+        as_json(meta={"at": "2026-10-01T01:20:00+02:00"}): Check.PASSED,
+        b"\0\0\0\0\7" + as_json(): Check.PASSED,
+        None: Check.EMPTY_VALUE,
+        b"": Check.EMPTY_VALUE,
+        as_json()[:-1]: Check.JSON,
+        as_json() + b"{}": Check.JSON,
+        b"\xff" + as_json(): Check.JSON,
+        text.replace("NL", "\udcff").encode(errors="surrogateescape"): Check.JSON,
+        b"?": Check.JSON,
+        as_json(items=[{"id": "\ud800"}]): Check.TEXT,
+        as_json(act="scroll"): Check.EVENT_TYPE,
+        as_json(act=None): Check.EVENT_TYPE,
+        as_json(items=[]): Check.USER_ID,
+        as_json(items=[{"id": 7.5}]): Check.USER_ID,
+        as_json(items=[{"id": {"x": 1}}]): Check.USER_ID,
+        as_json(meta={"at": 2**70}): Check.EVENT_TIME,
+        as_json(meta={"at": "soon"}): Check.EVENT_TIME,
+        as_json(meta=None): Check.EVENT_TIME,
+        as_json(meta={"at": NOW // 1000}): Check.AGE,
+    }
+    found = verdicts_of(EventSchemas({}, MAPPED, format="json"), [*values])
+    assert [check for check, _ in found] == [*values.values()]
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize(
+    ("where", "met", "not_met"),
+    [
+        ("price > 5", as_json(), [as_json(price=5), as_json(price="no"), as_json(price=[6]), as_json(price=None)]),
+        ("vip", as_json(), [as_json(vip=False), as_json(vip="true"), as_json(vip=1)]),
+        ("country = 'NL'", as_json(), [as_json(country="nl"), as_json(country=None), as_json(country=["NL"])]),
+        ("get_json_object(meta, '$.x') = 'y'", as_json(meta={"at": NOW, "x": "y"}), [as_json()]),
+        ("try_cast(size AS int) = 5", as_json(size="5"), [as_json(size="five"), as_json(size=6)]),
+        ("user_id = '7' AND event_type = 'visit'", as_json(), [as_json(act=1)]),
+    ],
+)
+def test_a_condition_reads_fields(where: str, met: bytes, not_met: list[bytes]) -> None:
+    found = verdicts_of(EventSchemas({}, MAPPED, format="json"), [met, *not_met], where)
+    assert found == [(Check.PASSED, True), *[(Check.PASSED, False)] * len(not_met)]
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize(
+    ("unit", "values"),
+    [
+        ("s", {1_790_820_000: NOW, 1_790_820_000.25: NOW + 250, "1790820000": NOW, 2**62: 0, "soon": 0}),
+        ("ms", {NOW: NOW, NOW + 0.75: NOW, "2026-10-01T01:20:00+02:00": 0, None: 0}),
+        ("us", {NOW * 1000 + 999: NOW, -1: 0, "": 0}),
+        ("ns", {NOW * 10**6 + 1: NOW, True: 0}),
+        ("iso", {"2026-10-01T01:20:00+02:00": ISO, "2026-09-30T23:20:00.5Z": ISO + 500, "00:00:01": 0, NOW: 0}),
+        (None, {NOW: NOW, str(NOW): NOW, "2026-10-01T01:20:00+02:00": ISO, "2026": 2026, "2026-13-01": 0}),
+    ],
+)
+def test_a_time_becomes_milliseconds(unit: Any, values: dict[Any, int]) -> None:
+    events = reader(EventSchemas({}, EventFields(user="u", time="t", time_unit=unit, kind=""), format="json"))
+    texts = [json.dumps({"u": "ann", "t": value}).encode() for value in values]
+    spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
+    rows = decoded(spark.createDataFrame(pa.table({"value": pa.array(texts, pa.binary())})), events.events)
+    read = rows.select(*events.columns).collect()
+    assert [row["event_time"] for row in read] == [*values.values()]
+    assert {(row["user_id"], row["event_type"]) for row in read} == {("ann", "visit")}
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize(
+    ("where", "sentence"),
+    [
+        ("size > 5", "reports.few.where reads size as bigint, but it is text"),
+        ("size BETWEEN 1 AND 2", "reads size as "),
+        (
+            "country = 'NL' AND double(size) > 5.5",
+            r"write try_cast\(size AS double\), or set schemas.mapping.types.size to",
+        ),
+        ("boolean(size)", "schemas.mapping.types.size to boolean"),
+    ],
+)
+def test_a_condition_that_an_event_could_fail_is_refused(where: str, sentence: str) -> None:
+    spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
+    with pytest.raises(SetUpError, match=sentence):
+        require_safe_conditions(spark, MAPPED, {"reports.few.where": where})
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize(
+    "where",
+    [
+        "price > 5 AND vip",
+        "size = '5'",
+        "try_cast(size AS int) > 5",
+        "length(size) > 5",
+        "size LIKE '5%' OR size IS NULL",
+    ],
+)
+def test_a_condition_that_no_event_can_fail_is_accepted(where: str) -> None:
+    require_safe_conditions(spark_session(SparkSettings(conf=BRIEF_DRIVER)), MAPPED, {"reports.few.where": where})
