@@ -29,7 +29,7 @@ def sbom() -> dict[str, Any]:
     bill = _export()
     for component in bill["components"]:
         _add_licence(component, package_licence(component["name"]))
-    jars = {jar.coordinate: (jar, section) for section in ("broker", "spark") for jar in locked(section)}
+    jars = {jar.coordinate: (jar, section) for section in ("broker", "compiler", "spark") for jar in locked(section)}
     bill["components"] += [_jar(jar, section) for jar, section in jars.values()]
     bill["components"] += [_vendored(purl, package) for purl, package in tomllib.loads(VENDORED.read_text()).items()]
     return bill

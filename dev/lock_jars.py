@@ -21,7 +21,7 @@ SPARK = (
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
     "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
 )
-# What compiles the connector; it needs a Java to run in, but no JDK.
+# The compiler of the connector; it needs a Java to run in, but no JDK.
 COMPILER = ("org.eclipse.jdt:ecj:3.40.0",)
 # Kafka logs through slf4j, and only its distribution has a binding; without a binding a failed start logs nothing.
 BROKER = ("org.apache.kafka:kafka_2.13:4.1.1", "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3")
@@ -47,7 +47,8 @@ FLINK = (
 
 HEADER = """\
 # Every jar that Tidemark fetches, with its SHA-256. Written by `dev.lock_jars`, read by `pipeline.runtime.jars`.
-# spark: on the class path of driver and executors. compiler: compiles our connector. broker: the Kafka broker of the demo and the tests.
+# spark: on the class path of driver and executors. compiler: compiles the connector. broker: the Kafka broker of
+# the demo and the tests.
 """
 FLINK_HEADER = """\
 # Flink's jars, with their SHA-256, for `make flink` and `make bench`. Written by `dev.lock_jars`, read by `dev.flink`.
@@ -87,10 +88,14 @@ def section(name: str, jars: dict[str, Path]) -> str:
 
 def main() -> None:
     """Resolves all sets of jars and replaces the repository's locks."""
-    spark, broker = resolve(SPARK, transitive=False), resolve(BROKER, transitive=True)
+    sections = {
+        "spark": resolve(SPARK, transitive=False),
+        "compiler": resolve(COMPILER, transitive=False),
+        "broker": resolve(BROKER, transitive=True),
+    }
     lock = Path(__file__).parents[1] / "jars.lock"
-    lock.write_text("\n".join([HEADER, section("spark", spark), section("broker", broker)]))
-    sys.stdout.write(f"{lock.name}: {len(spark)} jars for Spark, {len(broker)} for the broker\n")
+    lock.write_text("\n".join([HEADER, *(section(name, jars) for name, jars in sections.items())]))
+    sys.stdout.write(f"{lock.name}: {', '.join(f'{len(jars)} jars in {name}' for name, jars in sections.items())}\n")
     flink = resolve(FLINK, transitive=True)
     Path(__file__).with_name("flink.lock").write_text("\n".join([FLINK_HEADER, section("flink", flink)]))
     sys.stdout.write(f"flink.lock: {len(flink)} jars\n")

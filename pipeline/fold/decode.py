@@ -29,7 +29,7 @@ class Reader:
     """How events are read."""
 
     events: str
-    """What Java decodes, as JSON: see `connector/tidemark/ValueDecoder.java`."""
+    """The fields and schemas that Java decodes by, as JSON: see `connector/tidemark/ValueDecoder.java`."""
     columns: Sequence[Column]
     """Fields of the decoded ones: event_type, user_id, event_time in milliseconds, and further ones. All are null if
     the frame names no known schema, or if the bytes are not Avro of that schema, or not JSON."""

@@ -69,7 +69,7 @@ class FoldPlan:
 
     @property
     def events(self) -> str:
-        """What the records of a fold must have decoded (see `Reader.events`)."""
+        """The events that a fold reads (see `Reader.events`)."""
         return self._records.events
 
     def fold(self, records: DataFrame, context: BatchContext) -> DataFrame:

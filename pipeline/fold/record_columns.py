@@ -85,7 +85,7 @@ class RecordColumns:
 
     @property
     def events(self) -> str:
-        """What the records must have decoded, for `TopicRanges` or `decoded`."""
+        """The events to decode, as JSON, for `TopicRanges` or `decoded`."""
         return self._reader.events
 
     def select(self, records: DataFrame, context: BatchContext, *, keeps_apart: bool) -> DataFrame:

@@ -70,7 +70,7 @@ def documented_runs() -> Iterable[list[str]]:
 def test_options_on_the_spark_submit_page_exist(tmp_path: Path) -> None:
     runs, config = list(documented_runs()), tmp_path / "tidemark.toml"
     config.touch()
-    assert len(runs) >= 3
+    assert len(runs) >= 2
     for arguments in runs:
         parsed_settings(*(str(config) if word.endswith(".toml") else word for word in arguments))
 
