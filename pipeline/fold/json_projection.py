@@ -71,7 +71,7 @@ class JsonProjection:
 
     @property
     def events(self) -> str:
-        """What Java decodes, as JSON."""
+        """The fields that Java decodes, as JSON."""
         read = [*self._roles.values(), *self._further.values()]
         return json.dumps({"fields": [field.as_json() for field in read]})
 

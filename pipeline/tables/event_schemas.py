@@ -15,7 +15,7 @@ from schemas.fields import EventSchemas
 
 
 def schemas_of(settings: Settings) -> EventSchemas:
-    """Returns the schemas of the configured folder, or those that the warehouse stores; JSON has none.
+    """Returns the schemas of the configured folder, or those that the warehouse stores; JSON has no schema.
 
     Raises SetUpError.
     """

@@ -26,7 +26,7 @@ Mutation = Callable[[bytes, Random], bytes]
 
 
 def json_mutants(seeds: Sequence[bytes], count: int, seed: int) -> list[bytes]:
-    """Returns values of which two thirds have up to three tokens that do not belong there, others broken bytes."""
+    """Returns values of which two thirds have up to three random tokens, and a third broken bytes."""
     chance = Random(seed)
     broken = mutants(seeds, count // 3, seed)
     return broken + [_changed(chance.choice(seeds), chance) for _ in range(count - len(broken))]
