@@ -61,13 +61,24 @@ def test_no_plan_and_no_generated_code_has_the_key(session: SparkSession, key: b
         assert str(secret)[2:-1].lower() not in text
 
 
-def test_a_late_event_of_a_mapped_schema_is_stored_without_its_user_and_read_again(session: SparkSession) -> None:
+FIELDS = SchemasSettings.model_validate({"mapping": {**MAPPING, "time_unit": "us"}}).mapping.fields()
+EVENT = action(4711, NOW, "tap")
+
+
+@pytest.mark.parametrize(
+    ("schemas", "value"),
+    [
+        (EventSchemas({ID: json.dumps(SHOP)}, FIELDS), written(EVENT)),
+        (EventSchemas({}, FIELDS, format="json"), json.dumps(EVENT).encode()),
+    ],
+    ids=["Avro", "JSON"],
+)
+def test_a_late_event_of_a_mapped_schema_is_stored_without_its_user_and_read_again(
+    schemas: EventSchemas, value: bytes, session: SparkSession
+) -> None:
     pseudonyms = Pseudonyms(KEYS[0])
-    fields = SchemasSettings.model_validate({"mapping": MAPPING}).mapping.fields()
-    schemas = EventSchemas({ID: json.dumps(SHOP)}, fields)
     size = 60_000
     policy = policy_of(Report("dutch", Grid(size, size), 0, where="country = 'NL'"))
-    value = written(action(4711, NOW, "tap"))
     record = {"key": b"4711", "value": value, "topic": "t", "partition": 0, "offset": 5, "timestamp": NOW * 1000}
     kafka = pa.schema(
         [
