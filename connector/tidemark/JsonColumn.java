@@ -36,7 +36,7 @@ final class JsonColumn {
 
     /** Completes the row of an event. */
     void finish(int row) {
-        if (field.as().equals(JsonFields.READ)) {
+        if (field.as() == JsonFields.As.READ) {
             target.values().putBoolean(row, true);
         } else if (!isSet) {
             target.putNull(row);
@@ -46,10 +46,11 @@ final class JsonColumn {
     /** Takes a value: the characters of a text or number, the whole of an array or object. */
     void put(JsonToken token, byte[] bytes, int start, int length, int row) {
         isSet = switch (field.as()) {
-            case "text" -> putText(bytes, start, length, row);
-            case "id" -> (token == JsonToken.VALUE_STRING || token == JsonToken.VALUE_NUMBER_INT) && putText(bytes, start, length, row);
-            case "boolean" -> putTruth(token, row);
-            default -> mayBeNumber(token, bytes, start, length) && putNumber(bytes, start, length, row);
+            case TEXT -> putText(bytes, start, length, row);
+            case ID -> (token == JsonToken.VALUE_STRING || token == JsonToken.VALUE_NUMBER_INT) && putText(bytes, start, length, row);
+            case BOOLEAN -> putTruth(token, row);
+            case TIME, NUMBER -> mayBeNumber(token, bytes, start, length) && putNumber(bytes, start, length, row);
+            case READ -> false;
         };
     }
 
@@ -78,7 +79,7 @@ final class JsonColumn {
 
     private boolean putNumber(byte[] bytes, int start, int length, int row) {
         try {
-            if (field.as().equals("time")) {
+            if (field.as() == JsonFields.As.TIME) {
                 target.values().putLong(row, millis(bytes, start, length));
                 return true;
             }

@@ -3,30 +3,43 @@ package tidemark;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /** The fields of JSON events that are read, each as a column. */
 record JsonFields(List<Field> fields) {
-    static final String READ = "read";
+    /** What values are read as. */
+    enum As {
+        /** A text; any other value as it is written. */
+        TEXT(DataTypes.StringType),
+        /** A text or a whole number, as text. */
+        ID(DataTypes.StringType),
+        /** A number, or a text that is one, in milliseconds. */
+        TIME(DataTypes.LongType),
+        /** A number, or a text that is one. */
+        NUMBER(DataTypes.DoubleType),
+        BOOLEAN(DataTypes.BooleanType),
+        /** True if the value is JSON. */
+        READ(DataTypes.BooleanType);
+
+        private final DataType type;
+
+        As(DataType type) {
+            this.type = type;
+        }
+    }
 
     /**
      * A field.
      *
      * @param path names in objects, and indices in arrays
-     * @param as what its values are read as: see {@link JsonColumn}
      * @param power the power of ten by which a number is multiplied to become milliseconds, for times
      */
-    record Field(String name, List<String> path, String as, int power) {
+    record Field(String name, List<String> path, As as, int power) {
         DataType type() {
-            return switch (as) {
-                case "text", "id" -> DataTypes.StringType;
-                case "time" -> DataTypes.LongType;
-                case "number" -> DataTypes.DoubleType;
-                case "boolean", READ -> DataTypes.BooleanType;
-                default -> throw new IllegalArgumentException(as);
-            };
+            return as.type;
         }
     }
 
@@ -36,7 +49,8 @@ record JsonFields(List<Field> fields) {
         for (JsonNode field : events.get("fields")) {
             List<String> path = new ArrayList<>();
             field.get("path").forEach(name -> path.add(name.asText()));
-            fields.add(new Field(field.get("name").asText(), path, field.get("as").asText(), field.path("power").asInt()));
+            As as = As.valueOf(field.get("as").asText().toUpperCase(Locale.ROOT));
+            fields.add(new Field(field.get("name").asText(), path, as, field.path("power").asInt()));
         }
         return new JsonFields(fields);
     }

@@ -1,11 +1,13 @@
 """Events in JSON: names instead of a schema, and each value is counted or has a reason."""
 
 import json
+from dataclasses import replace
 from typing import Any, Final
 
 import pyarrow as pa
 import pytest
 
+from pipeline.app import check_plan
 from pipeline.errors import SetUpError
 from pipeline.event_time.checks import Check
 from pipeline.fold.decode import decoded, reader
@@ -13,7 +15,7 @@ from pipeline.fold.duplicates import require_event_id
 from pipeline.fold.json_conditions import require_safe_conditions
 from pipeline.fold.json_projection import JsonProjection
 from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import SparkSettings
+from pipeline.settings.model import Settings, SparkSettings
 from schemas.fields import EventFields, EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import NOW, verdicts_of
@@ -162,6 +164,15 @@ def test_a_condition_that_an_event_could_fail_is_refused(where: str, sentence: s
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
     with pytest.raises(SetUpError, match=sentence):
         require_safe_conditions(spark, MAPPED, {"reports.few.where": where})
+
+
+@pytest.mark.jvm
+def test_a_start_refuses_such_a_condition() -> None:
+    policy = Settings.model_validate({"reports": {"few": {"where": "size > 5"}}}).policy()
+    spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
+    check_plan(spark, EventSchemas({}, replace(MAPPED, types={"size": "number"}), format="json"), policy)
+    with pytest.raises(SetUpError, match=r"reports\.few\.where reads size as bigint"):
+        check_plan(spark, EventSchemas({}, MAPPED, format="json"), policy)
 
 
 @pytest.mark.jvm

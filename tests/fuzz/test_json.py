@@ -114,6 +114,8 @@ def _same_wholes(value: bytes, row: dict[str, Any]) -> bool:
 def test_values_at_the_bounds_are_read_as_python_reads_them() -> None:
     values = at_the_bounds()
     assert not differences(values)
+    named = b'{"%s":1}' % (b"n" * 5_000)  # names are cached
+    assert read([named])[0]["is read"] is None
     assert read([None]) == [dict.fromkeys((*FIELDS, *WHOLE))]
 
 

@@ -224,6 +224,29 @@ def test_a_missing_file_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("schemas", "sentence"),
+    [
+        ('format = "json"\nfolder = "schemas"', "leave out schemas.folder and schemas.registry"),
+        ('format = "json"\nregistry = { url = "http://registry" }', "leave out schemas.folder and schemas.registry"),
+        ("mapping = { types = { price = 'number' } }", "mapping.types is for fields of JSON"),
+        ("format = 'json'\nmapping = { types = { price = 'decimal' } }", "number"),
+        ("format = 'json'\nmapping = { user = 'a..b' }", "mapping.user"),
+        ("format = 'json'\nmapping = { user = 'a b' }", "mapping.user"),
+        ("format = 'protobuf'", "avro"),
+    ],
+)
+def test_what_does_not_fit_the_format_of_events_is_refused(schemas: str, sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(SetUpError, match=sentence):
+        parsed_settings("--config", str(file(tmp_path, f"[schemas]\n{schemas}")))
+
+
+def test_a_field_of_json_may_be_an_item_of_an_array(tmp_path: Path) -> None:
+    text = "[schemas]\nformat = 'json'\nmapping = { user = 'items.0.user-id', time = '@timestamp' }"
+    mapping = parsed_settings("--config", str(file(tmp_path, text))).schemas.mapping
+    assert (mapping.user, mapping.time) == ("items.0.user-id", "@timestamp")
+
+
+@pytest.mark.parametrize(
     "wrong",
     [
         {"kafka": {"start": "middle"}},

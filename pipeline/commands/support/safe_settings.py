@@ -15,7 +15,7 @@ _HIDDEN: Final = "(hidden)"
 _MEASURED: Final = frozenset({"INTEGER", "NUMBER", "DURATION", "DURATION|off"})
 """Forms of settings that are shown if they are valid; all other texts are hidden."""
 _NUMBER: Final = re.compile(r"(?i)true|false|off|\d{1,12}(\.\d{1,12})?[kmgt]?b?")
-_FIELD: Final = re.compile(r"[A-Za-z_]\w{0,60}(\.[A-Za-z_]\w{0,60}){0,9}")
+_FIELD: Final = re.compile(r"@?[A-Za-z_]\w{0,60}(\.([A-Za-z_]\w{0,60}|\d{1,3})){0,9}")
 _NAME: Final = re.compile(r"[A-Za-z][\w.-]{0,99}")
 _SECRET: Final = re.compile(r"(?i)secret|pass|pwd|pin|token|credential|key|jaas|auth|user|^spark\.hadoop\.")
 """Names of properties of Spark whose values are hidden, also if they are numbers."""
@@ -36,7 +36,9 @@ def _value_text(setting: Setting, value: Any) -> str:
     match setting.name:
         case "spark.conf" if isinstance(value, Mapping):
             return _tree({name: None if _SECRET.search(name) else entry for name, entry in value.items()})
-        case "schemas.mapping.kinds" if isinstance(value, Mapping):  # the names are values of events
+        case "schemas.mapping.kinds" | "schemas.mapping.types" if isinstance(
+            value, Mapping
+        ):  # names may be values of events
             return f"{len(value)} values"
         case "reports" | "retention" | "window.zone":
             return _tree(value)
