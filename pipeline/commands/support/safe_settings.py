@@ -36,9 +36,7 @@ def _value_text(setting: Setting, value: Any) -> str:
     match setting.name:
         case "spark.conf" if isinstance(value, Mapping):
             return _tree({name: None if _SECRET.search(name) else entry for name, entry in value.items()})
-        case "schemas.mapping.kinds" | "schemas.mapping.types" if isinstance(
-            value, Mapping
-        ):  # names may be values of events
+        case "schemas.mapping.kinds" | "schemas.mapping.types" if isinstance(value, Mapping):  # names are foreign
             return f"{len(value)} values"
         case "reports" | "retention" | "window.zone":
             return _tree(value)
