@@ -18,6 +18,7 @@ from benchmarks import (
     drain_report,
     duplicates,
     engines,
+    formats,
     micro,
     partitions,
     results,
@@ -128,6 +129,7 @@ def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[
     """Runs the parts that drain a topic."""
     of_one = {
         "growth": _growth, "windows": _windows, "workers": _workers, "duplicates": _duplicates, "versions": _versions,
+        "formats": _formats,
     }  # fmt: skip
     for among in options.backlog_users if "drain" in options.only else ():
         with _backlog(options, among, work, console) as data:
@@ -224,6 +226,12 @@ def _duplicates(
     console.print(duplicates.render(parts["duplicates"], plan.events))
     parts["look_ups"] = duplicates.look_ups(options.remembered)
     console.print(duplicates.look_ups_table(parts["look_ups"]))
+
+
+def _formats(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
+    plan = _plan(options, options.events)
+    parts["formats"] = formats.figures(_rounds(formats.drains_by_format(plan, *data, work), console), plan.events)
+    console.print(formats.render(parts["formats"], plan.events))
 
 
 def _versions(

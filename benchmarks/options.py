@@ -23,6 +23,7 @@ PARTS: Final = (
     "partitions",
     "workers",
     "duplicates",
+    "formats",
     "versions",
     "age",
     "views",

@@ -20,6 +20,8 @@ def service_settings(task: Task, warehouse: Path, batch: dict[str, Any]) -> Sett
     }
     if not task.all_reports:
         sections["reports"] = {"page_views": {"keys": ["user_id"], "window": task.window or None}}
+    if task.format != "avro":
+        sections["schemas"] = {"format": task.format}
     if task.deduplicate != "off":
         sections["deduplicate"] = task.deduplicate
     return Settings(warehouse=str(warehouse), **sections)

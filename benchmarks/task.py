@@ -33,6 +33,8 @@ class Task:
     workers: int = 0
     """Number of workers of the cluster, for a process that starts a cluster."""
     deduplicate: str = "off"
+    format: str = "avro"
+    """The format of the events, as in the settings."""
     truth: str = ""
     """Path of the truth file, for contestants that are compared with it."""
 

@@ -1,0 +1,105 @@
+"""Compares formats of events: drains a backlog in JSON in turn with the same events in Avro."""
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import fastavro
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, Message, Producer, TopicPartition
+from rich.table import Table
+
+from benchmarks.compared import compared, comparison
+from benchmarks.contestants import Contestant, Job
+from benchmarks.data import PARTITIONS, count
+from benchmarks.drain import Plan, drain_alone
+from benchmarks.errors import BenchmarkError
+from benchmarks.task import Drain, Task
+from demo.broker import Broker
+from producers.encode import header
+from schemas import WRITER_ID, load_schemas
+
+AVRO: Final = "avro"
+JSON: Final = "json"
+_FRAME_BYTES: Final = len(header(WRITER_ID))
+_AT_ONCE: Final = 10_000
+_WAIT_S: Final = 10.0
+_FLUSH_S: Final = 60.0
+
+
+def drains_by_format(plan: Plan, broker: Broker, topic: str, work: Path) -> Iterator[tuple[str, list[Drain]]]:
+    """Drains each format in a process of its own, round after round; `topic` has the events in Avro.
+
+    Raises BenchmarkError.
+    """
+    topics = {AVRO: topic, JSON: _json_topic(broker, topic, plan.events)}
+    for number in range(plan.rounds):
+        for name, of_format in topics.items():
+            folder = str(work / f"format-{number}-{name}")
+            task = Task(broker.bootstrap_servers, of_format, plan.events, folder, drains=plan.drains, format=name)
+            yield name, drain_alone(Contestant(Job.OURS, name), task)
+
+
+def figures(rounds: dict[str, list[list[Drain]]], events: int) -> dict[str, dict[str, Any]]:
+    """Returns the figures of each format, compared with Avro."""
+    return compared(rounds, events, AVRO)
+
+
+def render(found: dict[str, dict[str, Any]], events: int) -> Table:
+    """Returns a table with a row per format."""
+    heads = ["format", "M events/s", "of Avro", "CPU us/event"]
+    return comparison(f"{events:,} events by format, one report", heads, found)
+
+
+def json_of(value: bytes) -> bytes:
+    """Returns an event in Avro as compact JSON, without fields that are null."""
+    event: Any = fastavro.schemaless_reader(io.BytesIO(value[_FRAME_BYTES:]), _SCHEMA, None)
+    fields = {name: field for name, field in event.items() if field is not None}
+    return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def _schema() -> Any:
+    """Returns the writer's schema with the time as a number."""
+    schema = json.loads(load_schemas()[WRITER_ID])
+    fields = [{**field, "type": "long"} if field["name"] == "event_time" else field for field in schema["fields"]]
+    return fastavro.parse_schema({**schema, "fields": fields})
+
+
+_SCHEMA: Final = _schema()
+
+
+def _json_topic(broker: Broker, topic: str, events: int) -> str:
+    """Returns the name of a copy of `topic` in JSON, created if missing. Raises BenchmarkError."""
+    copy = f"{topic}-json"
+    if count(broker.bootstrap_servers, copy) is None:
+        broker.create_topic(copy, PARTITIONS)
+        _copy(broker, topic, copy, events)
+    held = count(broker.bootstrap_servers, copy)
+    if held != events:
+        raise BenchmarkError(f"topic {copy} holds {held} of {events} events; remove its broker's folder")
+    return copy
+
+
+def _copy(broker: Broker, topic: str, copy: str, events: int) -> None:
+    servers = {"bootstrap.servers": broker.bootstrap_servers, "log_level": 0}
+    producer = Producer({**servers, "linger.ms": 20, "enable.idempotence": True})
+    consumer = Consumer({**servers, "group.id": copy, "enable.auto.commit": False})
+    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
+    left = events
+    while left and (messages := consumer.consume(min(_AT_ONCE, left), _WAIT_S)):
+        for message in messages:
+            _produce(producer, copy, message)
+        left -= len(messages)
+        while len(producer) > _AT_ONCE * 5:  # the client's queue holds ten times as many
+            producer.poll(0.05)
+    producer.flush(_FLUSH_S)
+    consumer.close()
+
+
+def _produce(producer: Producer, topic: str, message: Message) -> None:
+    if (error := message.error()) is not None:
+        raise BenchmarkError(f"the backlog cannot be copied: {error}")
+    kind, timestamp = message.timestamp()
+    at = 0 if kind == TIMESTAMP_NOT_AVAILABLE else timestamp
+    producer.produce(topic, json_of(message.value() or b""), message.key(), message.partition() or 0, timestamp=at)
