@@ -107,7 +107,7 @@ final class JsonColumn {
     }
 
     private static long millis(BigDecimal number) {
-        int digits = number.precision() - number.scale();
+        long digits = (long) number.precision() - number.scale();
         if (digits > MOST_DIGITS) {
             throw new ArithmeticException();
         }

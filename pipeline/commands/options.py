@@ -23,7 +23,8 @@ from pipeline.settings.sources import Source
 
 _SHORT: Final = {"kafka.bootstrap_servers": "--bootstrap-servers", "kafka.topic": "--topic", "kafka.start": "--start"}
 _USUAL: Final = (
-    *("kafka.topic", "kafka.bootstrap_servers", "warehouse", "schemas.folder", "schemas.registry.url"),
+    *("kafka.topic", "kafka.bootstrap_servers", "warehouse"),
+    *("schemas.format", "schemas.folder", "schemas.registry.url"),
     *("window.size", "reports", "time.bound", "time.allowed_lateness"),
 )
 """Settings that help shows first, in this order."""

@@ -153,7 +153,8 @@ def test_help_of_run_shows_the_usual_settings_first_and_the_others_in_groups(
     assert headings[:4] == ["Options", "Usual settings", "Settings", kafka]
     usual = text[text.index("Usual settings:") : text.index("\nSettings:")]
     assert re.findall(r"--([a-z.-]+) [^ ]+ *(?:\n|  )", usual) == [
-        *("kafka.topic", "kafka.bootstrap-servers", "warehouse", "schemas.folder", "schemas.registry.url"),
+        *("kafka.topic", "kafka.bootstrap-servers", "warehouse"),
+        *("schemas.format", "schemas.folder", "schemas.registry.url"),
         *("window.size", "reports", "time.bound", "time.allowed-lateness"),
     ]
 
