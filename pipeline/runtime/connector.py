@@ -14,12 +14,14 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pyspark
+import structlog
 
 from pipeline.errors import SetUpError
 from pipeline.runtime.jars import cache, jars_of, locked, only_one
 from pipeline.runtime.java import find_java
 
 _LONGEST_S = 300
+_log = structlog.get_logger()
 
 
 def connector_jar() -> Path:
@@ -32,6 +34,7 @@ def connector_jar() -> Path:
         with only_one(jar.parent):
             if not jar.is_file():  # another process may have compiled it meanwhile
                 _compile(sources, compiler, class_path, jar)
+                _log.info("connector_compiled", jar=str(jar))
     return jar
 
 

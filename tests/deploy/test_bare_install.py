@@ -12,7 +12,8 @@ import pyspark
 import pytest
 
 from dev.environment import ROOT, find_uv, uv_environment
-from pipeline.runtime.jars import cache, jars_of
+from pipeline.runtime.connector import connector_jar
+from pipeline.runtime.jars import cache
 from pipeline.runtime.java import find_java
 
 pytestmark = pytest.mark.slow
@@ -89,8 +90,9 @@ def test_without_a_network_the_message_names_both_variables(environment: Path, t
 
 @pytest.mark.jvm
 def test_spark_starts_offline_from_a_folder_of_jars(environment: Path, tmp_path: Path) -> None:
-    jars_of("spark")
+    connector_jar()
     variables = {"JAVA_HOME": str(find_java()), "TIDEMARK_JARS_CACHE": os.fspath(cache())}
     done = run(environment, tmp_path, "python", "-c", COUNT, **variables)
     assert done.stdout.split() == [str(next(environment.rglob("pipeline/__init__.py"))), "7"], done.stderr
     assert "jars_downloading" not in done.stderr
+    assert "connector_compiled" not in done.stderr
