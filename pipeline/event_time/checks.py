@@ -60,8 +60,8 @@ DETAILS: Final[dict[Check, str]] = {
         "large"
     ),
     Check.JSON: (
-        "the bytes are not an object or array of JSON in UTF-8, or are nested more than 500 deep, or have a name of more "
-        "than 1,000 bytes"
+        "the bytes are not an object or array of JSON in UTF-8, or are nested more than 500 deep, or have a name of "
+        "more than 1,000 bytes"
     ),
     Check.TEXT: "user_id, or a field that a report has as a key, is not UTF-8",
     Check.EVENT_TYPE: "event_type is neither visit nor click",
