@@ -23,7 +23,6 @@ _TO_MILLIS: Final[Mapping[TimeUnit | None, int]] = {"s": 3, "ms": 0, "us": -3, "
 _SPARK_TYPES: Final = {"number": "double", "boolean": "boolean"}
 _TYPE_NAME: Final = re.compile(r"\bas\s+\w+|::\s*\w+", re.IGNORECASE)
 """The type of a cast."""
-_NO_NAME: Final = re.compile(r"\d.*")
 _OPERATORS: Final = frozenset(
     [
         *("all", "and", "any", "as", "between", "case", "cast", "distinct", "div", "else", "end", "escape", "exists"),
@@ -61,11 +60,10 @@ class JsonProjection:
         self._mapping = fields
         words = _names_in(sql)
         self._roles = {role.name: role for role in _mapped(fields, words)}
-        own = {*_OWN}
         self._further = {
             name: _JsonField(f"field {name}", (name,), fields.types.get(name, "text"))
             for name in sorted(words)
-            if name.lower() not in own
+            if name.lower() not in _OWN
         }
         _require_distinct([*self._further])
 
@@ -129,7 +127,7 @@ def _mapped(fields: EventFields, words: set[str]) -> Iterator[_JsonField]:
 def _names_in(sql: str) -> set[str]:
     """Returns the words of SQL that may be names of fields."""
     words = words_of(_TYPE_NAME.sub(" ", sql))
-    return {word for word in words if word.lower() not in _OPERATORS and not _NO_NAME.match(word)}
+    return {word for word in words if word.lower() not in _OPERATORS and not word[0].isdigit()}
 
 
 def _require_distinct(names: Sequence[str]) -> None:
