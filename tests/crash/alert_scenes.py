@@ -52,12 +52,15 @@ def clocks_that_are_hours_wrong(stage: Stage) -> None:
     stage.silent("TidemarkFutureShareHigh", "TidemarkLateShareHigh")
 
 
-def an_open_transaction(stage: Stage) -> None:
+@contextmanager
+def an_open_transaction(stage: Stage) -> Iterator[None]:
+    """A transaction is open meanwhile, and for the two minutes until its alert."""
     producer = Producer({"bootstrap.servers": stage.broker.bootstrap_servers, "transactional.id": "hanging"})
     producer.init_transactions(TRANSACTION_S)
     producer.begin_transaction()
     producer.produce(TOPIC, event(), b"ann", 2)
     producer.flush()
+    yield
     stage.expect(stage.alert("TidemarkTransactionOpen", "critical", partition="2"))
     producer.abort_transaction(TRANSACTION_S)
     stage.silent("TidemarkTransactionOpen")
@@ -112,7 +115,7 @@ def without_instance(alert: dict[str, str]) -> dict[str, str]:
 
 def an_overload(stage: Stage) -> None:
     """More arrives than is read, until retention has deleted what was read; the next service reads all."""
-    stage.site.per_second = dict.fromkeys(range(PARTITIONS), 10 * A_SECOND)
+    stage.site.per_second = dict.fromkeys(range(PARTITIONS), 30 * A_SECOND)
     stage.expect(stage.alert("TidemarkRecordLagGrowing", "warning"))
     committed = int(stage.value('tidemark_partition_committed_offset{partition="0"}'))
     client = admin(stage.broker.bootstrap_servers)  # stored: without it the answer would not come
