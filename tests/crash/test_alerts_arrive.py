@@ -61,11 +61,12 @@ def test_each_failure_fires_its_alert_and_no_other_until_it_is_mended(tmp_path: 
 def of_one_service(stage: Stage, process: Process) -> None:
     scenes.a_replay_of_old_events(stage)
     well(stage)
-    scenes.a_silent_partition(stage)
-    scenes.a_malformed_flood(stage)
+    with scenes.a_silent_partition(stage):
+        scenes.a_malformed_flood(stage)
     with scenes.an_open_transaction(stage):
         scenes.clocks_that_are_hours_wrong(stage)
     scenes.a_store_that_refuses(stage)
+    stage.silent(*scenes.OF_SHARES)
     scenes.a_batch_that_hangs(stage, process)
     scenes.a_service_that_does_not_answer(stage, process)
     scenes.a_service_that_is_no_target(stage)
