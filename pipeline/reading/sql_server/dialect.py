@@ -31,10 +31,14 @@ CATALOG: Final = (
     + " ".join(f"WHEN {oid} THEN '{name}'" for _, oid, name in _TYPES)
     + " ELSE 'text' END",
     *(f"CREATE TYPE {name} AS VARCHAR" for name in ("name", "regclass", "regtype", "regproc", "regnamespace")),
+    "CREATE MACRO to_timestamp(text) AS system.main.to_timestamp(text), (text, form) AS text::TIMESTAMPTZ",
+    "CREATE MACRO to_date(text, form) AS text::DATE",
+    "CREATE MACRO _pg_expandarray(keys) AS {'x': 0, 'n': 0}",
+    "CREATE MACRO array_upper(list, dimension) AS len(list)",
     "CREATE MACRO to_regtype(named) AS NULL",
     "CREATE MACRO to_regclass(named) AS NULL",
     "CREATE MACRO pg_get_userbyid(oid) AS 'tidemark'",
-    "CREATE MACRO pg_get_indexdef(oid) AS NULL",
+    "CREATE MACRO pg_get_indexdef(oid) AS NULL, (oid, part, pretty) AS NULL",
     "CREATE MACRO pg_encoding_to_char(encoding) AS 'UTF8'",
     "CREATE MACRO pg_get_serial_sequence(named, field) AS NULL",
     "CREATE MACRO pg_relation_size(oid) AS 0",
@@ -47,6 +51,7 @@ CATALOG: Final = (
     "CREATE VIEW stored.postgres.pg_inherits AS SELECT 0 AS inhrelid, 0 AS inhparent, 1 AS inhseqno WHERE false",
     "CREATE VIEW stored.postgres.pg_policy AS SELECT 0 AS oid, '' AS polname, 0 AS polrelid WHERE false",
     "CREATE VIEW stored.postgres.pg_roles AS SELECT 10 AS oid, 'tidemark' AS rolname, false AS rolsuper",
+    "CREATE VIEW stored.postgres.pg_settings AS SELECT 'max_index_keys' AS name, '32' AS setting",
     "CREATE VIEW stored.postgres.pg_user AS SELECT 'tidemark' AS usename, 10 AS usesysid, false AS usesuper",
 )
 """Statements that make types, functions and relations of PostgreSQL that DuckDB does not have."""
@@ -54,8 +59,8 @@ _QUALIFIED: Final = re.compile(
     r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/"
     r"|(?P<collation>\bCOLLATE\s+pg_catalog\.\"?default\"?)"
     r"|\bOPERATOR\s*\(pg_catalog\.(?P<operator>[^)\w\s]+)\)"
-    r"|\bpg_catalog\.(?P<function>\w+)(?=\s*\()"
-    r"|\bpg_catalog\.(?P<relation>pg_(?:attribute|collation|am|inherits|policy|roles|user))\b"
+    r"|\b(?:pg_catalog\.|information_schema\.(?=_))(?P<function>\w+)(?=\s*\()"
+    r"|\bpg_catalog\.(?P<relation>pg_(?:attribute|collation|am|inherits|policy|roles|settings|user))\b"
     r"|(?P<cast>::\s*|\bAS\s+)pg_catalog\.(?P<type>\w+)(?!\s*\.)",
     re.IGNORECASE | re.DOTALL,
 )
