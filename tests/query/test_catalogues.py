@@ -38,5 +38,4 @@ def test_an_iceberg_table_follows_a_report(tmp_path: Path, iceberg: duckdb.DuckD
         metadata = synchronise("page_views")
         found = iceberg.execute(f"FROM iceberg_scan('{metadata}')").to_arrow_table().to_pylist()
         assert sorted(found, key=str) == sorted(rows(warehouse, "page_views"), key=str)
-    assert len(found) == 3
-    assert synchronise("page_views")
+    assert len(rows(warehouse, "page_views")) == 3
