@@ -21,6 +21,11 @@ KEYS = """SELECT result.n, (result.keys).n FROM (
   SELECT i.indkey AS n, information_schema._pg_expandarray(i.indkey) AS keys,
     pg_catalog.pg_get_indexdef(i.indexrelid, 1, false), array_upper(i.indkey, 1) FROM pg_catalog.pg_index i) result"""
 
+# psqlODBC's list of columns: it refuses a null modifier of a type.
+COLUMNS = """SELECT a.attname, t.typname, a.atttypmod, t.typtypmod, t.typbasetype FROM pg_catalog.pg_class c
+INNER JOIN pg_catalog.pg_attribute a ON (NOT a.attisdropped) AND a.attnum > 0 AND a.attrelid = c.oid
+INNER JOIN pg_catalog.pg_type t ON t.oid = a.atttypid WHERE c.relname LIKE 'page_views' ORDER BY attnum LIMIT 3"""
+
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
@@ -34,6 +39,11 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
         (RANGE, [(datetime(2024, 5, 1, tzinfo=UTC), 3)]),
         ("SELECT to_timestamp(1.5)", [(datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=UTC),)]),
         (KEYS, []),
+        (
+            COLUMNS,
+            [(f"window_{end}", "timestamptz", -1, -1, 0) for end in ("start", "end")]
+            + [("user_id", "varchar", -1, -1, 0)],
+        ),
         ("SELECT setting FROM pg_catalog.pg_settings WHERE name = 'max_index_keys'", [("32",)]),
     ],
 )

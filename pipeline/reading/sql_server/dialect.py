@@ -26,6 +26,10 @@ SELECT table_oid AS attrelid, column_name AS attname, column_index AS attnum, 0 
   true AS attislocal, 0 AS attinhcount, 0 AS attcollation, -1 AS attstattarget, NULL AS attacl
 FROM duckdb_columns() WHERE database_name = 'tidemark'"""  # noqa: S608 - our own names
 """DuckDB's own view has type numbers that PostgreSQL does not have."""
+_TYPE_ROWS: Final = """CREATE VIEW stored.postgres.pg_type AS
+SELECT * REPLACE (0 AS typrelid, 0 AS typelem, 0 AS typarray, 0 AS typbasetype, -1 AS typtypmod, 0 AS typndims,
+  0 AS typcollation, false AS typnotnull) FROM pg_catalog.pg_type"""
+"""DuckDB's own view has null where PostgreSQL never has, which psqlODBC refuses."""
 CATALOG: Final = (
     "CREATE MACRO format_type(oid, modifier) AS CASE oid "
     + " ".join(f"WHEN {oid} THEN '{name}'" for _, oid, name in _TYPES)
@@ -46,6 +50,7 @@ CATALOG: Final = (
     "CREATE MACRO json_build_object(a, b, c, d) AS json_object(a::VARCHAR, b, c::VARCHAR, d)",
     "CREATE SCHEMA stored.postgres",
     _ATTRIBUTES,
+    _TYPE_ROWS,
     "CREATE VIEW stored.postgres.pg_collation AS SELECT 100 AS oid, '' AS collname, 0 AS collnamespace WHERE false",
     "CREATE VIEW stored.postgres.pg_am AS SELECT 2 AS oid, 'heap' AS amname WHERE false",
     "CREATE VIEW stored.postgres.pg_inherits AS SELECT 0 AS inhrelid, 0 AS inhparent, 1 AS inhseqno WHERE false",
@@ -60,7 +65,7 @@ _QUALIFIED: Final = re.compile(
     r"|(?P<collation>\bCOLLATE\s+pg_catalog\.\"?default\"?)"
     r"|\bOPERATOR\s*\(pg_catalog\.(?P<operator>[^)\w\s]+)\)"
     r"|\b(?:pg_catalog\.|information_schema\.(?=_))(?P<function>\w+)(?=\s*\()"
-    r"|\bpg_catalog\.(?P<relation>pg_(?:attribute|collation|am|inherits|policy|roles|settings|user))\b"
+    r"|\bpg_catalog\.(?P<relation>pg_(?:attribute|collation|am|inherits|policy|roles|settings|type|user))\b"
     r"|(?P<cast>::\s*|\bAS\s+)pg_catalog\.(?P<type>\w+)(?!\s*\.)",
     re.IGNORECASE | re.DOTALL,
 )
