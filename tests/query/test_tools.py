@@ -21,6 +21,12 @@ KEYS = """SELECT result.n, (result.keys).n FROM (
   SELECT i.indkey AS n, information_schema._pg_expandarray(i.indkey) AS keys,
     pg_catalog.pg_get_indexdef(i.indexrelid, 1, false), array_upper(i.indkey, 1) FROM pg_catalog.pg_index i) result"""
 
+# SQLAlchemy 1.4's list of indexes, for Superset's preview of a table.
+INDEXES = """SELECT i.relname, a.attname, c.conrelid, am.amname, pg_get_expr(ix.indpred, ix.indrelid)
+FROM pg_class t JOIN pg_index ix ON t.oid = ix.indrelid JOIN pg_class i ON i.oid = ix.indexrelid
+LEFT OUTER JOIN pg_attribute a ON t.oid = a.attrelid AND a.attnum = ANY(ix.indkey)
+LEFT OUTER JOIN pg_constraint c ON (ix.indrelid = c.conrelid AND ix.indexrelid = c.conindid AND c.contype IN ('p', 'u'))
+LEFT OUTER JOIN pg_am am ON i.relam = am.oid WHERE t.relkind IN ('r', 'v') AND ix.indisprimary = 'f'"""
 # psqlODBC's list of columns: it refuses a null modifier of a type.
 COLUMNS = """SELECT a.attname, t.typname, a.atttypmod, t.typtypmod, t.typbasetype FROM pg_catalog.pg_class c
 INNER JOIN pg_catalog.pg_attribute a ON (NOT a.attisdropped) AND a.attnum > 0 AND a.attrelid = c.oid
@@ -39,6 +45,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
         (RANGE, [(datetime(2024, 5, 1, tzinfo=UTC), 3)]),
         ("SELECT to_timestamp(1.5)", [(datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=UTC),)]),
         (KEYS, []),
+        (INDEXES, []),
         (
             COLUMNS,
             [(f"window_{end}", "timestamptz", -1, -1, 0) for end in ("start", "end")]

@@ -66,6 +66,7 @@ _QUALIFIED: Final = re.compile(
     r"|\bOPERATOR\s*\(pg_catalog\.(?P<operator>[^)\w\s]+)\)"
     r"|\b(?:pg_catalog\.|information_schema\.(?=_))(?P<function>\w+)(?=\s*\()"
     r"|\bpg_catalog\.(?P<relation>pg_(?:attribute|collation|am|inherits|policy|roles|settings|type|user))\b"
+    r"|(?P<member>\b\w{1,63}(?:\.\w{1,63})?)\s{0,9}=\s*ANY\s*\((?P<members>\w+\.(?:indkey|conkey))\)"
     r"|(?P<cast>::\s*|\bAS\s+)pg_catalog\.(?P<type>\w+)(?!\s*\.)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -78,6 +79,8 @@ def in_duckdb(statement: str) -> str:
     def plain(word: re.Match[str]) -> str:
         if word["collation"]:
             return ""
+        if word["member"]:
+            return f"list_contains({word['members']}, {word['member']})"
         if word["type"]:
             return f"{word['cast']}{word['type']}"
         if word["relation"]:
