@@ -1,6 +1,6 @@
 # Needs Python 3.11 and make; installs everything else. Stamp files record which steps are done.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-fast coverage chaos simulate soak flink check format bench audit release lock pages clean
+.PHONY: help setup demo test test-all test-fast coverage chaos simulate soak flink check format bench audit release lock pages site clean
 
 # The first interpreter that is new enough; override it by `make setup PYTHON=...`.
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
@@ -79,6 +79,9 @@ pages: $(SYNCED) ## generate docs/metrics.md, docs/tables.md and Grafana's dashb
 	$(RUN) dev.metrics_page
 	$(RUN) dev.tables_page
 	$(RUN) dev.dashboards
+
+site: $(SYNCED) ## build the documents as a web site in build/site/html; a link that leads nowhere fails
+	$(RUN) dev.site
 
 clean: ## remove the environment and every cache in this directory (the jars in the user's cache stay)
 	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage build dist

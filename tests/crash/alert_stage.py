@@ -63,7 +63,7 @@ class Site:
             for partition, per_second in self.per_second.items():
                 count = int(per_second * STEP_S)
                 malformed, wrong = int(count * self.malformed_share), int(count * self.wrong_share)
-                right = [event(self.ahead_ms[partition]) for _ in range(count - malformed - wrong)]
+                right = [event(self.ahead_ms[partition])] * (count - malformed - wrong)
                 for value in (*[b"{}"] * malformed, *[event(self.wrong_ms)] * wrong, *right):
                     producer.produce(TOPIC, value, b"ann", partition)
             producer.poll(0)
@@ -89,8 +89,6 @@ class Stage:
     port: int
     """The service that the scenes break."""
     expected: list[dict[str, str]] = field(default_factory=list)
-    seconds: list[str] = field(default_factory=list)
-    """A line for each alert that fired or ended, with the seconds that it took."""
 
     @property
     def warehouse(self) -> str:
@@ -107,7 +105,7 @@ class Stage:
         started_s, arrived = time.monotonic(), self.watching.receiver.alerts
         for alert in alerts:
             wait_for(lambda alert=alert: alert in arrived, PATIENCE_S, f"{alert}, but {arrived}")  # type: ignore[misc]
-            self.seconds.append(f"{alert['alertname']} fired after {time.monotonic() - started_s:.0f} s")
+            sys.stdout.write(f"{alert['alertname']} fired after {time.monotonic() - started_s:.0f} s\n")
         assert [alert for alert in arrived if alert not in self.expected and not is_of_the_machine(alert)] == []
 
     def silent(self, *names: str) -> None:
@@ -115,7 +113,7 @@ class Stage:
         started_s = time.monotonic()
         for name in names:
             wait_for(lambda name=name: name not in self.watching.firing(), PATIENCE_S, f"the end of {name}")  # type: ignore[misc]
-            self.seconds.append(f"{name} ended after {time.monotonic() - started_s:.0f} s")
+            sys.stdout.write(f"{name} ended after {time.monotonic() - started_s:.0f} s\n")
 
     def value(self, query: str) -> float:
         """Returns the only value of a query."""

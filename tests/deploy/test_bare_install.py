@@ -1,25 +1,16 @@
 """The wheel in an environment of its own, away from the repository, with a home that cannot be written."""
 
-import os
-import subprocess
-import sys
 import tarfile
-import venv
 from importlib.metadata import version
 from pathlib import Path
 
-import pyspark
 import pytest
 
-from dev.environment import ROOT, find_uv, uv_environment
+from dev.environment import ROOT
 from pipeline.runtime.connector import connector_jar
-from pipeline.runtime.jars import cache
-from pipeline.runtime.java import find_java
+from tests.deploy.wheel import NO_MIRROR, install_wheel, java_variables, run
 
 pytestmark = pytest.mark.slow
-NO_HOME = "/proc"
-"""No user can create a file in it, not even root."""
-NO_MIRROR = "http://127.0.0.1:1/maven2"
 COUNT = (
     "import pipeline; from pipeline.runtime.spark import spark_session; from pipeline.settings.model import *; "
     "print(pipeline.__file__, spark_session(SparkSettings(conf={'spark.driver.memory': '1g'})).range(7).count())"
@@ -28,30 +19,7 @@ COUNT = (
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel; its dependencies are those of this environment, which takes no minutes."""
-    folder = tmp_path_factory.mktemp("bare")
-    uv, options = find_uv() or "uv", ["--offline", "--quiet", "--python"]
-    wheel = ["build", "--wheel", "--no-cache", f"--out-dir={folder}", *options, sys.executable, str(ROOT)]
-    subprocess.run([uv, *wheel], env=uv_environment(), check=True)
-    venv.create(folder / "env", symlinks=True)
-    install = ["pip", "install", "--no-deps", *options, str(folder / "env"), *map(str, folder.glob("*.whl"))]
-    subprocess.run([uv, *install], cwd=folder, env=uv_environment(), check=True)
-    (packages,) = (folder / "env").glob("lib/python3*/site-packages")
-    (packages / "dependencies.pth").write_text(str(Path(pyspark.__file__).parents[1]))
-    return folder / "env"
-
-
-def run(environment: Path, folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Runs a program of the environment with the fewest variables."""
-    bare = {"PATH": "/usr/bin:/bin", "HOME": NO_HOME, "TMPDIR": str(folder), "TIDEMARK_MAVEN_MIRROR": NO_MIRROR}
-    return subprocess.run(
-        [environment / "bin" / words[0], *words[1:]],
-        cwd=folder,
-        env={**bare, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return install_wheel(tmp_path_factory.mktemp("bare"))
 
 
 def test_the_commands_run_and_read_a_warehouse(environment: Path, tmp_path: Path) -> None:
@@ -91,8 +59,7 @@ def test_without_a_network_the_message_names_both_variables(environment: Path, t
 @pytest.mark.jvm
 def test_spark_starts_offline_from_a_folder_of_jars(environment: Path, tmp_path: Path) -> None:
     connector_jar()
-    variables = {"JAVA_HOME": str(find_java()), "TIDEMARK_JARS_CACHE": os.fspath(cache())}
-    done = run(environment, tmp_path, "python", "-c", COUNT, **variables)
+    done = run(environment, tmp_path, "python", "-c", COUNT, **java_variables())
     assert done.stdout.split() == [str(next(environment.rglob("pipeline/__init__.py"))), "7"], done.stderr
     assert "jars_downloading" not in done.stderr
     assert "connector_compiled" not in done.stderr

@@ -1,14 +1,24 @@
 """The package exports its front door, and no more."""
 
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import pipeline
+from pipeline.settings.model import Settings
 
 README = Path(__file__).parents[2] / "README.md"
+MY_TOPIC = README.parent / "docs" / "my-topic.md"
+
+
+def settings_in(page: Path) -> str:
+    """Returns the settings file of a page."""
+    (text,) = re.findall(r"^```toml\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    return str(text)
 
 
 def test_the_front_door_is_sorted_and_every_name_is_there() -> None:
@@ -23,6 +33,24 @@ def test_it_has_nothing_else() -> None:
 
 def test_the_readme_goes_in_by_it() -> None:
     assert f"from pipeline import {', '.join(pipeline.__all__)}" in README.read_text()
+
+
+def test_the_first_forty_lines_of_the_readme_lead_from_the_wheel_to_a_query() -> None:
+    first = README.read_text().splitlines()[:40]
+    commands = [line for line in first if re.match("pip install|tidemark ", line)]
+    assert [command.split()[:2] for command in commands] == [
+        ["pip", "install"],
+        ["tidemark", "check"],
+        ["tidemark", "run"],
+        ["tidemark", "sql"],
+    ]
+    text = settings_in(README)
+    assert text.count("\n") == 12
+    assert text in "\n".join(first)
+    assert Settings(**tomllib.loads(text)).schemas.registry.url
+    played = tomllib.loads(settings_in(MY_TOPIC))
+    assert Settings(**played).schemas.folder
+    assert played["schemas"]["mapping"] == tomllib.loads(text)["schemas"]["mapping"]
 
 
 def test_the_front_door_does_not_import_spark() -> None:
