@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import structlog
 
+from command_line.counts import counted
 from pipeline.errors import TransientError
 from pipeline.event_time.window_states import Firings, due
 from pipeline.metrics.observer import Observer
@@ -117,7 +118,7 @@ class Publisher:
             self.check()
             if self._outbox.batches:
                 raise TransientError(
-                    f"{self._outbox.batches} committed batches are not published: "
+                    f"{counted(self._outbox.batches, 'committed batch', 'committed batches')} not published: "
                     f"{self._last_failure or 'the store does not answer'}"
                 ) from self._last_failure
 

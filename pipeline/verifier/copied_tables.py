@@ -35,7 +35,7 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
     last_batch = tables.scalar(f"SELECT max(batch) FROM ledger WHERE batch % {EPOCH} <> 0")
     for name in (*_WRITTEN_SQL, *results):
         if name in tables.handles:
-            finding.count(1, "tables")
+            finding.count(1, "table")
             _check_reached(tables, name, finding)
             _check_epoch(tables, name, WRITER_APP if name in _WRITTEN_SQL else FENCED_APP, last_batch, finding)
     for name, count in _WRITTEN_SQL.items():
