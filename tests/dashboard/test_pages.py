@@ -59,7 +59,7 @@ def test_the_first_screen_has_every_section(served: Served) -> None:
     ):
         assert heading in answer
     assert "Nothing was committed for" in answer
-    assert "No service answers at" in answer
+    assert "The service is stopped, or on another host: nothing listens at" in answer
     assert "it balances" in answer
     assert "Partition 1 is idle" in answer or "Partitions 1, 2 are idle" in answer
 
