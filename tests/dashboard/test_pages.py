@@ -94,6 +94,7 @@ def test_the_history_of_a_user_has_the_rows_of_each_report(served: Served) -> No
     answer = served.get("/users?id=bob").words()
     assert "User <bdi>bob</bdi>" in answer
     assert "first seen" in answer  # of user_totals
+    assert "<dt>bucket</dt>" not in answer
     for report in ("page views", "sessions", "pairs"):
         assert f">{report}</h2>" in answer
     assert "cid" not in answer
