@@ -13,8 +13,6 @@ from pipeline.tables.file_statistics import sizes
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, OWN, PANES, results_of
 from pipeline.tables.traffic import Meter
 
-_EVERY_BATCHES: Final = 100
-"""Upkeep runs after the first batch of a service, and then at this interval."""
 _AGE_EVERY_MS: Final = 3_600_000
 """The least time between removals of old rows."""
 
@@ -30,7 +28,8 @@ class Maintenance:
 
     def wanted_after(self, batch: Batch) -> bool:
         """Returns whether upkeep is due, by the count of batches in this epoch."""
-        return batch.batch_id % _EVERY_BATCHES == 1 % _EVERY_BATCHES
+        every = self._resources.tuning.upkeep_batches
+        return batch.batch_id % every == 1 % every
 
     def steps(self, batch: Batch) -> Iterator[None]:
         """Does one table or merge per step. Raises DeltaError or OSError if the store refuses."""
