@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from threading import Condition, Thread
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import structlog
 
@@ -136,10 +136,13 @@ class Publisher:
     def _work(self) -> None:
         while not isinstance(step := self._await_step(), Stop):
             try:
-                if isinstance(step, Maintain):
-                    self._maintain()
-                else:
-                    self._attempt()
+                match step:
+                    case Maintain():
+                        self._maintain()
+                    case Publish():
+                        self._attempt()
+                    case _:
+                        assert_never(step)
             except Exception as error:  # noqa: BLE001 - `check` raises it in the thread that can act on it
                 self._fatal = error
             with self._changed:
