@@ -127,7 +127,7 @@ def _resources(
         schemas=schemas,
         malformed=settings.dead_letters.malformed(),
         topic=topic,
-        ledger=Ledger(settings.warehouse),
+        ledger=Ledger(settings.warehouse, many_files=tuning.ledger_files),
         mirror=mirror,
         observer=observer,
         now=now,

@@ -20,6 +20,11 @@ class Tuning:
     """A statement lists at most this many panes: listing those of a backlog of long windows took seconds."""
     bucket_rows: int = 32_768
     """A bucket of `user_totals` with more rows is split."""
+    small_files: int = 64
+    """This many small files of a table without partitions are merged."""
+    ledger_files: int = 50
+    """This many small files of the ledger are merged: each costs every commit a tenth of a millisecond of CPU, and a
+    merge costs as much as three commits."""
     chunk_bytes: int = 32 * 1024 * 1024
     """Roughly the most that the driver writes at once of a fold; rows of tables are several times larger."""
     large_batch_records: int = 200_000

@@ -34,7 +34,7 @@ class Maintenance:
     def steps(self, batch: Batch) -> Iterator[None]:
         """Does one table or merge per step. Raises DeltaError or OSError if the store refuses."""
         warehouse, results, now = self._resources.warehouse, results_of(batch.policy), self._resources.now()
-        ids = [EVENT_IDS] if batch.policy.deduplicate else []
+        ids, many_files = [EVENT_IDS] if batch.policy.deduplicate else [], self._resources.tuning.small_files
         trusted = trusted_watermark(batch, now)
         too_late, closed = lateness.finals(batch.policy.reports, trusted)
         yield from self._compaction.steps(batch.batch_id, too_late, closed)
@@ -43,10 +43,10 @@ class Maintenance:
             remove_by_age(warehouse, self._resources.retention, batch.policy, trusted, batch.batch_id, now)
             yield
         if ids:
-            event_id_table.maintain(warehouse, too_late, batch.batch_id)
+            event_id_table.maintain(warehouse, too_late, batch.batch_id, many_files)
             yield
         for spec in (DEAD_LETTERS, *results):
-            housekeeping.merge_small_files(warehouse, spec, batch.batch_id)
+            housekeeping.merge_small_files(warehouse, spec, batch.batch_id, many_files)
             yield
         for spec in (PANES, DEAD_LETTERS, *ids, *results):
             housekeeping.remove_dead_files(warehouse, spec)

@@ -41,7 +41,7 @@ from tests.simulation.writers import Stage
 
 _KAFKA: Final = KafkaSettings(topic="t")
 _ATTEMPTS: Final = 4
-TUNING: Final = Tuning(merged_runs=2)
+TUNING: Final = Tuning(merged_runs=2, small_files=2, ledger_files=2)
 """Upkeep finds work in small tables."""
 
 
@@ -69,7 +69,7 @@ class Process:
 
     def open(self) -> "Process":
         """Starts: opens an epoch, and whatever a start writes."""
-        self.resources = self._resources(Ledger(self.warehouse))
+        self.resources = self._resources(Ledger(self.warehouse, many_files=TUNING.ledger_files))
         opened = open_epoch(self.resources, _KAFKA, self.own)
         self.outbox = Outbox()
         self._hold(opened)
@@ -79,7 +79,7 @@ class Process:
         """Returns this running service on a copy of its warehouse, with handles that are as new as its own."""
         kinds = kinds_of(warehouse, self.progress.policy, NOTHING, TUNING)
         twin = replace(self, stage=stage, warehouse=warehouse, errors=[], own=replace(self.own))
-        ledger = Ledger(warehouse)
+        ledger = Ledger(warehouse, many_files=TUNING.ledger_files)
         ledger.latest()
         twin.resources = twin._resources(ledger)
         twin.outbox = Outbox()
