@@ -44,7 +44,7 @@ def check(tables: WarehouseSnapshot, result: PublishedReport, kind: Counts, find
     actual, expected = f"{select} ({queries.rows_sql(result)}) AS result", f"{select} windows"
     cells = f"{with_full_windows(result, kind)}, cells AS ({queries.compared_sql(cell, ['windows'], actual, expected)})"
     finding.report_examples(
-        "count windows",
+        "count window",
         tables.ask(queries.examples_sql(cells, "actual_windows < expected_windows", "start_ms, end_ms")),
         lambda row: (
             f"{result.at(row)}, full with batch {row['published_batch']} "

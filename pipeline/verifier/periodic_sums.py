@@ -80,7 +80,7 @@ def _compare(tables: WarehouseSnapshot, result: PublishedReport, finding: Findin
     )
     cells = f"{with_sums(tables, result)}, cells AS ({_compared_sql(result)})"
     rows = tables.ask(queries.examples_sql(cells, violation, "start_ms, end_ms"))
-    finding.report_examples("cells of windows with panes", rows, lambda row: difference(result, row))
+    finding.report_examples("window cell", rows, lambda row: difference(result, row))
 
 
 def _compared_sql(result: PublishedReport) -> str:

@@ -13,7 +13,7 @@ def show(verification: Verification, console: Console | None = None) -> None:
     table = Table("invariant", "checked", "", title=f"The invariants of {verification.warehouse}")
     for finding in verification.findings:
         count = finding.violation_count
-        verdict = styled(counted(count, "VIOLATION"), "red") if count else styled("holds", "green")
+        verdict = styled(counted(count, "VIOLATION", "VIOLATIONS"), "red") if count else styled("holds", "green")
         table.add_row(finding.name, finding.checked, verdict)
     console.print(table)
     for sentence in sentences(verification):
