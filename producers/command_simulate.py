@@ -81,7 +81,7 @@ def _write(truth: Truth, path: Path | None) -> None:
 
 def _summary(sent: dict[str, int], seconds: float, topic: str) -> str:
     total = sum(sent.values())
-    kinds = ", ".join(f"{count} {kind}" for kind, count in sent.items() if count)
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sent.items() if count)
     return f"sent {counted(total, 'event')} to {topic} in {seconds:.1f} s ({total / seconds:.0f}/s): {kinds or 'none'}"
 
 

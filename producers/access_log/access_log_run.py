@@ -137,7 +137,7 @@ def _rules(options: Namespace) -> VisitRules:
 
 def _summary(counts: Counter[LineOutcome], seconds: float, options: Namespace) -> str:
     total, visits = counts.total(), counts.pop(LineOutcome.VISIT, 0)
-    others = ", ".join(f"{count} {outcome.value}" for outcome, count in counts.most_common())
+    others = ", ".join(f"{count:,} {outcome.value}" for outcome, count in counts.most_common())
     log = "standard input" if options.log == _STDIN else options.log
     return (
         f"sent {counted(visits, 'visit')} to {options.topic}, of {counted(total, 'line')} of {log} in {seconds:.1f} s"
