@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from command_line.counts import counted
+
 LINES: Final = 10
 PERIOD_S: Final = 60.0
 
@@ -26,7 +28,7 @@ class LogRateLimit(logging.Filter):
         start_s, count = self._counts.get(key, (now, 0))
         if now - start_s >= self._period_s:
             if count > self._lines:
-                record.msg = f"{record.getMessage()} ({count - self._lines} more lines were dropped)"
+                record.msg = f"{record.getMessage()} ({counted(count - self._lines, 'more line')} dropped)"
                 record.args = ()
             start_s, count = now, 0
         self._counts[key] = (start_s, count + 1)

@@ -43,6 +43,7 @@ from pipeline.tables.large import Large
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.probe import require_conditional_writes
 from pipeline.tables.schemas import LEDGER, is_table
+from pipeline.tuning import STANDARD, Tuning
 from schemas.fields import EventSchemas
 
 
@@ -64,12 +65,14 @@ def open_service(
     own_epoch: OwnEpoch | None = None,
     exporter: Exporter | None = None,
     wait: Callable[[float], None] = time.sleep,
+    tuning: Tuning = STANDARD,
 ) -> Iterator[RunningService]:
     """Opens a service and its epoch; closes all parts in reverse order.
 
     `now` is the service's clock in milliseconds since 1970. A process that opens a warehouse repeatedly passes the
-    same `own_epoch` and `exporter` each time, and waits by `wait`, which takes seconds. Raises SetUpError if a person
-    must act first, Unreachable if broker or store did not answer, Replaced if a newer service took over.
+    same `own_epoch` and `exporter` each time, and waits by `wait`, which takes seconds. Only tests pass `tuning`.
+    Raises SetUpError if a person must act first, Unreachable if broker or store did not answer, Replaced if a newer
+    service took over.
     """
     require_all(settings)
     give_back_freed()
@@ -84,7 +87,7 @@ def open_service(
             raise Unreachable(
                 f"the warehouse {settings.warehouse}, in which this service opened epoch {own_epoch.epoch}, is gone"
             )
-        resources = _resources(settings, now, stack, endpoint.observer, wait)
+        resources = _resources(settings, now, stack, endpoint.observer, wait, tuning)
         opened = open_epoch(resources, settings.kafka, own_epoch)
         publisher = Publisher(partial(publish_due, resources, opened.publication), endpoint.observer, now)
         stack.callback(publisher.close)
@@ -101,7 +104,12 @@ def require_all(settings: Settings) -> None:
 
 
 def _resources(
-    settings: Settings, now: Clock, stack: ExitStack, observer: Observer, wait: Callable[[float], None]
+    settings: Settings,
+    now: Clock,
+    stack: ExitStack,
+    observer: Observer,
+    wait: Callable[[float], None],
+    tuning: Tuning,
 ) -> Resources:
     """Makes the parts. Cheap checks come first, so that a mistake is reported before Spark starts."""
     pseudonyms = pseudonyms_from(settings.privacy.pseudonym_key_file)
@@ -121,13 +129,14 @@ def _resources(
         schemas=schemas,
         malformed=settings.dead_letters.malformed(),
         topic=topic,
-        ledger=Ledger(settings.warehouse),
+        ledger=Ledger(settings.warehouse, many_files=tuning.ledger_files),
         mirror=mirror,
         observer=observer,
         now=now,
         retention=settings.keep_by_table(),
         large=_large(spark, settings, observer),
         pseudonyms=pseudonyms,
+        tuning=tuning,
     )
 
 

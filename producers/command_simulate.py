@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import assert_never
 
+from command_line.counts import counted
 from producers import configure
 from producers.broker import Target, partitions_of_topic
 from producers.delivery import Delivering, Delivery, Progress
@@ -80,8 +81,8 @@ def _write(truth: Truth, path: Path | None) -> None:
 
 def _summary(sent: dict[str, int], seconds: float, topic: str) -> str:
     total = sum(sent.values())
-    kinds = ", ".join(f"{count} {kind}" for kind, count in sent.items() if count)
-    return f"sent {total} events to {topic} in {seconds:.1f} s ({total / seconds:.0f}/s): {kinds or 'none'}"
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sent.items() if count)
+    return f"sent {counted(total, 'event')} to {topic} in {seconds:.1f} s ({total / seconds:.0f}/s): {kinds or 'none'}"
 
 
 def _now_ms() -> int:

@@ -4,6 +4,7 @@ import hmac
 from pathlib import Path
 from typing import Final
 
+from command_line.counts import counted
 from producers.errors import SetupError
 
 _SHORTEST: Final = 32
@@ -24,7 +25,8 @@ class Pseudonyms:
         except OSError as error:
             raise SetupError(f"the salt cannot be read from {path}: {error.strerror}; {_advice(path)}") from error
         if len(salt) < _SHORTEST:
-            raise SetupError(f"the salt in {path} has {len(salt)} characters, fewer than {_SHORTEST}; {_advice(path)}")
+            size = counted(len(salt), "character")
+            raise SetupError(f"the salt in {path} has {size}, fewer than {_SHORTEST}; {_advice(path)}")
         return cls(salt)
 
     def pseudonym_of(self, *fields: str | bytes) -> str:

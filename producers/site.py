@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from command_line.counts import counted
 from producers.arrays import Bools, Ints, Octets
 
 
@@ -26,7 +27,8 @@ class Site:
 
     def __post_init__(self) -> None:
         if self.users < 1 or self.pages < 1:
-            raise ValueError(f"a site of {self.users} users and {self.pages} pages; both must be above 0")
+            size = f"{counted(self.users, 'user')} and {counted(self.pages, 'page')}"
+            raise ValueError(f"a site of {size}; both must be above 0")
         if self.zipf < 0:
             raise ValueError(f"a Zipf exponent of {self.zipf:g}; it must not be below 0")
 

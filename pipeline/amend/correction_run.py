@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from command_line.counts import counted
 from command_line.terminal import Console, Table
 from pipeline import columns as c
 from pipeline.amend.late_corrections import Chosen, apply_corrections
@@ -28,7 +29,7 @@ def correct(settings: Settings, chosen: Chosen, *, dry_run: bool) -> None:
         table.add_row(report, f"[{', '.join(map(time_of, window))})" if window else "all time", str(views), str(clicks))
     Console().print(table)
     for name, events in sorted(corrected.waiting.items()):
-        click.echo(f"{events:,} events of {name} wait: their windows are not final yet. Run it again later.")
+        click.echo(f"Waiting for final windows: {counted(events, 'event')} of {name}. Run it again later.")
 
 
 def title_of(chosen: Chosen, *, dry_run: bool) -> str:

@@ -14,7 +14,6 @@ from pipeline.event_time.policy import Consumer, Policy
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.session import Sessions
 from pipeline.instants import utc
-from pipeline.results.result_kind import key_ranges_sql
 from pipeline.results.result_table import panes_sql, published
 from pipeline.results.session_kind import SessionKind
 from pipeline.tables.ledger import Ledger
@@ -84,7 +83,7 @@ class Finality:
     def _sessions(self, report: Report, windows: Sessions, final: int, latest: int) -> Iterator[Row]:
         """Returns sessions that end after `final` and start by `latest`: of the panes, then the published ones."""
         kind, panes = SessionKind(report), DeltaTable(PANES.uri(self._warehouse))
-        for some in key_ranges_sql(report.keys, kind.files(panes, self._batch).rows):
+        for some in kind.key_ranges_sql(report.keys, kind.files(panes, self._batch).rows):
             sessions = kind.sessions(panes_sql(report.name, self._batch, some), panes, after=final)
             for row in sessions.filter(pc.less_equal(sessions[c.FIRST_TIME], latest)).to_pylist():
                 yield {**row, "start_ms": row[c.FIRST_TIME], "end_ms": row[c.LAST_TIME] + windows.gap_ms}

@@ -8,7 +8,7 @@ from command_line.printable import say
 from command_line.verbs import Verb
 from pipeline.commands.options import settings_options
 from pipeline.errors import TransientError
-from pipeline.reading.health_client import endpoint_url, open_page
+from pipeline.reading.health_client import NO_ANSWER, no_answer, open_page
 from pipeline.settings.model import Settings
 
 
@@ -24,5 +24,5 @@ def health(settings: Settings) -> None:
             say(page.read().decode().strip())
     except HTTPError as error:
         raise TransientError(error.read().decode().strip()) from error
-    except OSError as error:
-        raise TransientError(f"no service answers at {endpoint_url(settings.metrics, '/healthz')}: {error}") from error
+    except NO_ANSWER as error:
+        raise TransientError(no_answer(settings.metrics, error)) from error

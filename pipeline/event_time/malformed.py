@@ -7,6 +7,8 @@ older records, of which the same share is assumed malformed. So two numbers are 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from command_line.counts import counted
+
 
 @dataclass(frozen=True, slots=True)
 class MalformedLimit:
@@ -46,7 +48,7 @@ def limit_exceeded_message(state: MalformedShare, details: Mapping[str, int]) ->
     often = f" (most often: {most})" if most else ""
     percent = int(state.share * 1000) / 10  # rounded down, because 99.99 % is not all
     return (
-        f"of the last {state.records:,} records {percent:g} % are malformed{often}, more than "
+        f"{percent:g} % of {counted(state.records, 'recent record')} are malformed{often}, more than "
         f"dead_letters.limit = {state.limit.share:g} allows: is kafka.topic the right topic, are the schemas the right "
         "ones? Nothing of this batch was committed. If the topic has events of other kinds, too, set "
         "schemas.mapping.other_kinds to left_out; if these records are to be dead letters, set dead_letters.limit to 1"

@@ -17,8 +17,6 @@ from pipeline.fold.grouping_sets import KEYS
 from pipeline.fold.rejected_fields import POSITION
 from pipeline.fold.statistics import bytes_of
 
-CHUNK_BYTES: Final = 32 * 1024 * 1024
-"""Roughly the most that the driver writes at once; rows of tables are several times larger."""
 _CHUNKS_PER_JOB: Final = 4
 """Chunks that the driver takes with one job from Spark's cache, because each job scans the whole cache."""
 _COLLECT_BYTES: Final = 384 * 1024 * 1024
@@ -55,24 +53,24 @@ def collect(folded: DataFrame) -> pa.Table | None:
         raise
 
 
-def slices(rows: pa.Table) -> Iterator[pa.Table]:
-    """Yields rows that the driver has in slices of at most about `CHUNK_BYTES`."""
-    count = rows.nbytes // CHUNK_BYTES + 1
+def slices(rows: pa.Table, chunk_bytes: int) -> Iterator[pa.Table]:
+    """Yields rows that the driver has in slices of at most about `chunk_bytes`."""
+    count = rows.nbytes // chunk_bytes + 1
     length = len(rows) // count + 1
     for start in range(0, len(rows), length):
         yield rows.slice(start, length)
 
 
-def spark_chunks(folded: DataFrame, size_bytes: int) -> Iterator[pa.Table]:
-    """Yields the rows of a fold, about `size_bytes` of them, in chunks."""
-    jobs = _job_count(size_bytes)
+def spark_chunks(folded: DataFrame, size_bytes: int, chunk_bytes: int) -> Iterator[pa.Table]:
+    """Yields the rows of a fold, about `size_bytes` of them, in chunks of about `chunk_bytes`."""
+    jobs = _job_count(size_bytes, chunk_bytes)
     job_of_row = F.pmod(F.xxhash64(*[name for name in _SPREAD_BY if name in folded.columns]), F.lit(jobs))
     for job in range(jobs):
-        yield from slices((folded if jobs == 1 else folded.where(job_of_row == job)).toArrow())
+        yield from slices((folded if jobs == 1 else folded.where(job_of_row == job)).toArrow(), chunk_bytes)
 
 
-def rejected_chunks(rejected: DataFrame) -> Iterator[pa.Table]:
-    """Yields the rejected records that a fold kept apart.
+def rejected_chunks(rejected: DataFrame, chunk_bytes: int) -> Iterator[pa.Table]:
+    """Yields the rejected records that a fold kept apart, in chunks of a few times `chunk_bytes`.
 
     Spark's cache has the lowest and the highest position of every few thousand rows, so a job reads only the rows near
     its positions.
@@ -80,7 +78,7 @@ def rejected_chunks(rejected: DataFrame) -> Iterator[pa.Table]:
     block = F.expr(f"{POSITION} div {_POSITIONS_PER_BLOCK}").alias("block")
     sizes = rejected.groupBy(block).agg(F.sum(bytes_of([c.KEY, c.VALUE])).alias("size")).toArrow().sort_by("block")
     position = F.col(POSITION)
-    for ranges in block_ranges(sizes["block"].to_numpy(), sizes["size"].to_numpy()):
+    for ranges in block_ranges(sizes["block"].to_numpy(), sizes["size"].to_numpy(), chunk_bytes):
         is_inside = [
             (position >= start * _POSITIONS_PER_BLOCK) & (position < end * _POSITIONS_PER_BLOCK)
             for start, end in ranges
@@ -88,13 +86,13 @@ def rejected_chunks(rejected: DataFrame) -> Iterator[pa.Table]:
         yield rejected.where(reduce(operator.or_, is_inside)).toArrow()
 
 
-def block_ranges(blocks: Longs, sizes: Longs) -> Iterator[list[BlockRange]]:
+def block_ranges(blocks: Longs, sizes: Longs, chunk_bytes: int) -> Iterator[list[BlockRange]]:
     """Yields for each job the ranges of blocks to read, given all blocks in order and their sizes in bytes.
 
     A job reads a range of every partition, so that all tasks work for it. Its rows are written at once, because dead
     letters are no larger than their records.
     """
-    jobs = _job_count(int(sizes.sum()))
+    jobs = _job_count(int(sizes.sum()), chunk_bytes)
     job_of_block = np.concatenate(
         [(np.cumsum(part) - part) * jobs // part.sum() for part in _by_partition(blocks, sizes)]
     )
@@ -109,5 +107,5 @@ def _by_partition(blocks: Longs, values: Longs) -> list[Longs]:
     return np.split(values, starts[1:])
 
 
-def _job_count(size_bytes: int) -> int:
-    return size_bytes // (_CHUNKS_PER_JOB * CHUNK_BYTES) + 1
+def _job_count(size_bytes: int, chunk_bytes: int) -> int:
+    return size_bytes // (_CHUNKS_PER_JOB * chunk_bytes) + 1

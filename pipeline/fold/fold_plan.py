@@ -29,6 +29,7 @@ from pipeline.fold.rejected_fields import POSITION, REJECTED, boxed, field_colum
 from pipeline.fold.selection import Selection
 from pipeline.fold.statistics import NOW, Sample, sample_of, statistic_columns, statistics_of
 from pipeline.measures import Join
+from pipeline.tuning import STANDARD
 from schemas.fields import EventSchemas
 
 _SET: Final = "set"
@@ -44,12 +45,15 @@ class FoldPlan:
         partitions: int,
         to_pseudonym: ToPseudonym | None = None,
         erased: ErasedRecords | None = None,
+        chunk_bytes: int = STANDARD.chunk_bytes,
     ) -> None:
         """Plans to read the fields that every event needs and those that `policy` names; Kafka has `partitions`.
 
         `to_pseudonym` replaces users, and rejected records by what may be stored of them. Records of users in `erased`
-        are rejected, and only their positions are stored. Raises SetUpError if `schemas` lack a field.
+        are rejected, and only their positions are stored. The driver takes rows in chunks of about `chunk_bytes`.
+        Raises SetUpError if `schemas` lack a field.
         """
+        self.chunk_bytes = chunk_bytes
         self.erased = erased
         self.partitions = partitions
         self.consumers = policy.consumers
@@ -135,7 +139,7 @@ class FoldPlan:
 
     def driver_statistics(self, packed: pa.Table, now: int) -> list[Statistic]:
         """Computes `spark_statistics` of packed rows on the driver, slice by slice: a group may occur several times."""
-        slices = driver_chunks.slices(packed)
+        slices = driver_chunks.slices(packed, self.chunk_bytes)
         return [*chain.from_iterable(statistics_of(rows, now, self.groupings, self.partitions) for rows in slices)]
 
     def _grouping(self) -> Column:

@@ -62,7 +62,7 @@ class OnDriver:
 
     def chunks(self, consumers: Sequence[Consumer]) -> Iterator[pa.Table]:  # noqa: ARG002 - all rows are in memory
         """Yields all rows, unpacked."""
-        return map(self._plan.unpacked_rows, driver_chunks.slices(self._rows))
+        return map(self._plan.unpacked_rows, driver_chunks.slices(self._rows, self._plan.chunk_bytes))
 
     def rejected(self) -> Iterator[pa.Table]:
         """Yields nothing: the chunks contain the rejected records."""
@@ -95,13 +95,13 @@ class InSpark:
         """Yields the rows, filtered by Spark if `consumers` are not all that the fold has."""
         is_whole = len(consumers) == len(self._plan.consumers)
         rows = self.frame if is_whole else driver_rows(self.frame, consumers, self.groupings)
-        return driver_chunks.spark_chunks(rows, self._bytes)
+        return driver_chunks.spark_chunks(rows, self._bytes, self._plan.chunk_bytes)
 
     def rejected(self) -> Iterator[pa.Table]:
         """Yields the rejected records; runs no Spark job if the statistics have no rejected record."""
         if self._rejected is None or all(row.check in NOT_REJECTED for row in self.statistics):
             return iter(())
-        return driver_chunks.rejected_chunks(self._rejected)
+        return driver_chunks.rejected_chunks(self._rejected, self._plan.chunk_bytes)
 
     def unknown_schema_ids(self, excluded: Collection[int]) -> list[int]:
         """Returns ids that a Spark job reads from the cached rows."""

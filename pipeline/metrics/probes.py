@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from command_line.counts import counted
+
 _MOST_SIGHTINGS: Final = 1000
 _START_FACTOR: Final = 12
 """How many times longer than a batch a start may take: it publishes all that earlier services have left."""
@@ -98,7 +100,7 @@ def pace(interval_ms: int, since_commit_ms: int | None, waiting: int | None) -> 
         last = f"the last one was committed {_seconds(max(0, since_commit_ms))} ago"
     if waiting is None:
         return f"{often.capitalize()}; {last}; the brokers have not reported how many records wait."
-    records = {0: "no record waits", 1: "1 record waits"}.get(waiting, f"{waiting:,} records wait")
+    records = counted(waiting, "record waits", "records wait")
     return f"{often.capitalize()}; {last}; {records}."
 
 

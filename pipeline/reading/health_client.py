@@ -3,7 +3,6 @@
 import ssl
 import urllib.request
 from dataclasses import dataclass
-from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any, Final
 from urllib.error import HTTPError
@@ -12,6 +11,8 @@ from pipeline.settings.model import MetricsSettings
 
 QUIET_MS: Final = 10_000
 """A service that reads events commits more often than this; otherwise pages and `status` ask for its health."""
+NO_ANSWER: Final = (OSError, HTTPException)
+"""Errors of a request that the service did not answer."""
 _ANSWER_S: Final = 4
 _LONGEST_BYTES: Final = 500
 _LOCAL_HOSTS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - not to listen there
@@ -47,12 +48,28 @@ def service_health(metrics: MetricsSettings) -> ServiceHealth:
         with open_page(metrics, "/healthz") as page:
             return ServiceHealth(is_healthy=True, sentence=f"The service at {url} reports: {_text(page)}")
     except HTTPError as error:
-        sentence = f"The service at {url} is unhealthy ({HTTPStatus(error.code).phrase}): {_text(error)}"
-    except (OSError, HTTPException) as error:
-        sentence = f"No service answers at {url}: it is probably not running."
-        if isinstance(getattr(error, "reason", error), TimeoutError):
-            sentence = f"The service at {url} has not answered within {_ANSWER_S} s: it may be stuck."
-    return ServiceHealth(is_healthy=False, sentence=sentence)
+        with error:
+            return ServiceHealth(is_healthy=False, sentence=f"The service at {url} is unhealthy: {_unhealthy(error)}")
+    except NO_ANSWER as error:
+        return ServiceHealth(is_healthy=False, sentence=no_answer(metrics, error))
+
+
+def no_answer(metrics: MetricsSettings, error: Exception) -> str:
+    """Returns a sentence on an error of NO_ANSWER: whether the service is stopped, hangs, or answers no HTTP."""
+    url, reason = endpoint_url(metrics, "/healthz"), getattr(error, "reason", error)
+    if isinstance(reason, ConnectionRefusedError):
+        return f"The service is stopped, or on another host: nothing listens at {url}."
+    if isinstance(reason, TimeoutError):
+        return f"The service at {url} does not answer within {_ANSWER_S} s: it may be stuck."
+    return f"The service at {url} does not answer: {reason}."
+
+
+def _unhealthy(error: HTTPError) -> str:
+    """Returns what an unhealthy service reports."""
+    try:
+        return _text(error)
+    except NO_ANSWER:
+        return str(error.reason)
 
 
 def _text(page: Any) -> str:

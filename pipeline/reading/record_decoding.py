@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import fastavro
 
+from command_line.counts import counted
+
 FRAME_BYTES: Final = 5
 _ID_BYTES: Final = 4
 _LONG_ID: Final = 5
@@ -54,7 +56,7 @@ def _read(value: bytes, schemas: SchemaTexts) -> tuple[tuple[tuple[str, str], ..
             "It has no frame of a schema registry (byte 0, schema id in four bytes), so it is not decoded.",
         )
     if len(value) > _READ_BYTES:
-        return (), f"It has {len(value):,} bytes, which is too large to decode."
+        return (), f"It has {counted(len(value), 'byte')}, which is too large to decode."
     start = _LONG_ID if value.startswith(b"\0" * _LONG_ID) else 1
     end = start + _ID_BYTES
     schema_id = int.from_bytes(value[start:end], "big")
@@ -88,7 +90,7 @@ def _fields(body: bytes, schema: dict[str, Any], schema_id: int) -> tuple[tuple[
             reason = str(error) or "the value ends within it"
             return _texts(values), f"Schema {schema_id}: {position}, is unreadable: {reason}."
         values, left = (dict(read) if isinstance(read, dict) else {}), len(body) - stream.tell()
-    rest = f", and {left:,} bytes are left over" if left else ""
+    rest = f", with {counted(left, 'byte')} left over" if left else ""
     return _texts(values), f"It is Avro of schema {schema_id}, {schema.get('name', 'without a name')}{rest}."
 
 
@@ -105,7 +107,7 @@ def _text(value: bytes) -> str | None:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({counted(len(text), 'character')})"
 
 
 def _lines(value: bytes) -> Iterator[str]:
@@ -114,4 +116,4 @@ def _lines(value: bytes) -> Iterator[str]:
         text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in chunk)  # noqa: PLR2004 - what ASCII prints
         yield f"{start:04x}  {chunk.hex(' '):<{_LINE * 3}} {text}"
     if len(value) > _SHOWN_BYTES:
-        yield f"… {len(value) - _SHOWN_BYTES:,} more bytes"
+        yield f"… {counted(len(value) - _SHOWN_BYTES, 'more byte')}"

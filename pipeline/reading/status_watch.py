@@ -7,16 +7,14 @@ import signal
 import sys
 from collections.abc import Callable
 from datetime import timedelta
-from http.client import HTTPException
 from threading import Event, Thread
 from typing import Final
-from urllib.error import HTTPError
 
 from command_line.keys import QUITS, Keys
 from command_line.terminal import Console, Live, RenderableType, styled
 from pipeline.errors import SetUpError, TidemarkError
 from pipeline.instants import now_ms, span_of, time_of
-from pipeline.reading.health_client import QUIET_MS, endpoint_url, open_page
+from pipeline.reading.health_client import QUIET_MS, ServiceHealth, service_health
 from pipeline.reading.service_status import read_status
 from pipeline.reading.status_view import Status, render_screen
 from pipeline.settings.model import MetricsSettings
@@ -25,7 +23,6 @@ from pipeline.tables.store_errors import STORE_ERRORS, one_line
 
 _REDRAW_S: Final = 0.5
 """Interval of redrawing, so that ages advance between readings."""
-_LONGEST: Final = 300
 _SLOW_MS: Final = 5000
 
 
@@ -41,7 +38,7 @@ def watch_status(warehouse: str, report: str | None, every: timedelta, metrics: 
     if not sys.stdout.isatty() or console.is_dumb_terminal:
         raise SetUpError("--watch needs a terminal: standard output is not one")
     require_warehouse(warehouse)
-    latest = LatestStatus(lambda: read_status(warehouse, report), every, lambda: service_trouble(metrics))
+    latest = LatestStatus(lambda: read_status(warehouse, report), every, lambda: service_health(metrics))
     stop = Event()
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signal_number, lambda *_: stop.set())
@@ -52,28 +49,16 @@ def watch_status(warehouse: str, report: str | None, every: timedelta, metrics: 
     latest.raise_defect()
 
 
-def service_trouble(metrics: MetricsSettings) -> str:
-    """Returns a sentence on why the service on this host does not work; empty if it is healthy."""
-    url = endpoint_url(metrics, "/healthz")
-    try:
-        with open_page(metrics, "/healthz"):
-            return ""
-    except HTTPError as error:
-        with error:
-            return f"The service at {url} is unhealthy: {error.read(_LONGEST).decode(errors='replace').strip()}"
-    except (OSError, HTTPException):
-        return f"The service is stopped, or on another host: nothing answers at {url}."
-
-
 class LatestStatus:
     """The last status, and the outcome of the readings since."""
 
-    def __init__(self, read: Callable[[], Status], every: timedelta, ask: Callable[[], str] = str) -> None:
-        """Reads once, and raises what `read` raises. `ask` returns why the service does not work; empty if it does."""
+    def __init__(self, read: Callable[[], Status], every: timedelta, ask: Callable[[], ServiceHealth]) -> None:
+        """Reads once, and raises what `read` raises. `ask` returns the health of the service."""
         self._read = read
         self._ask = ask
         self._every = every
-        self._trouble = ""
+        self._health: ServiceHealth | None = None
+        """None while batches are committed."""
         self._status, self._read_at = read(), now_ms()
         self._reading_since: int | None = None
         """Start of the current reading, in ms; None between readings."""
@@ -107,10 +92,10 @@ class LatestStatus:
 
     def _stopped(self, now: int) -> str:
         """Returns since when nothing was committed, if the service does not work."""
-        summary, trouble = self._status.summary, self._trouble
-        if summary is None or not trouble:
+        summary, health = self._status.summary, self._health
+        if summary is None or health is None or health.is_healthy:
             return ""
-        return f"Nothing was committed for {span_of(now - summary.committed_at)}. {trouble}"
+        return f"Nothing was committed for {span_of(now - summary.committed_at)}. {health.sentence}"
 
     def _keep_reading(self, stop: Event) -> None:
         while not stop.wait(self._every.total_seconds()):
@@ -119,7 +104,7 @@ class LatestStatus:
                 self._status, self._read_at, self._error = self._read(), now_ms(), ""
                 summary = self._status.summary
                 is_quiet = summary is not None and now_ms() - summary.committed_at > QUIET_MS
-                self._trouble = self._ask() if is_quiet else ""
+                self._health = self._ask() if is_quiet else None
             except (TidemarkError, *STORE_ERRORS) as error:
                 self._error = one_line(error).rstrip(".")
             except Exception as defect:  # noqa: BLE001 - the main thread raises it

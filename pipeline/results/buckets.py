@@ -26,8 +26,6 @@ from pipeline.tables.schemas import USER_TOTALS
 COLUMNS: Final = USER_TOTALS.schema.remove(USER_TOTALS.schema.get_field_index(c.BUCKET))
 """The columns without the bucket."""
 Numbers = NDArray[np.int64]
-MOST_ROWS: Final = 32_768
-"""A bucket with more rows is split."""
 _PARTITION: Final = f"partition.{c.BUCKET}"
 _USERS_AT_A_TIME: Final = 65_536
 """This many users are Python strings at a time: a string is as large as a row."""
@@ -64,7 +62,7 @@ def bucket_of(hashed: Numbers, existing: Collection[int]) -> Numbers:
     return buckets
 
 
-def split(hashed: Numbers, existing: Collection[int], most: int = MOST_ROWS) -> Numbers:
+def split(hashed: Numbers, existing: Collection[int], most: int) -> Numbers:
     """Returns the bucket of each hash, like `bucket_of`, after splitting buckets with more than `most` rows.
 
     >>> split(np.array([0b00, 0b10, 0b01, 0b11]), existing=[0], most=2)  # 0 becomes 0 (last bit 0) and 1 (last bit 1)
@@ -80,20 +78,23 @@ def split(hashed: Numbers, existing: Collection[int], most: int = MOST_ROWS) -> 
         grown |= new
 
 
-def in_buckets(rows: pa.Table, existing: Collection[int] = ()) -> pa.Table:
-    """Returns rows with the column `bucket`, sorted by it. `existing` are the buckets of the table."""
-    buckets = split(hashes(rows[c.USER_ID]), existing)
+def in_buckets(rows: pa.Table, existing: Collection[int], most: int) -> pa.Table:
+    """Returns rows with the column `bucket`, sorted by it, after splitting buckets with more than `most` rows.
+
+    `existing` are the buckets of the table.
+    """
+    buckets = split(hashes(rows[c.USER_ID]), existing, most)
     return rows.append_column(USER_TOTALS.schema.field(c.BUCKET), pa.array(buckets)).sort_by(c.BUCKET)
 
 
-def migrate(handle: Handle, by: int | None) -> None:
-    """Puts the rows of a table without buckets into buckets, in one commit. Raises Replaced."""
+def migrate(handle: Handle, by: int | None, most: int) -> None:
+    """Puts the rows of a table without buckets into buckets of about `most` rows, in one commit. Raises Replaced."""
 
     def rewrite(commit_properties: CommitProperties) -> None:
         rows = query("SELECT * FROM totals", totals=handle.table).select(COLUMNS.names).cast(COLUMNS)
         write_deltalake(
             handle.table,
-            in_buckets(rows),
+            in_buckets(rows, (), most),
             mode="overwrite",
             schema_mode="overwrite",
             partition_by=list(USER_TOTALS.partition_by),

@@ -12,7 +12,7 @@ from pipeline.event_time.windows.base import Window
 from pipeline.event_time.windows.count import Counts
 from pipeline.results.levels import Run
 from pipeline.results.measure_sql import window_measures_sql
-from pipeline.results.result_kind import Merge, SourceTables, WindowKind, as_panes, keys_sql, partition_by_sql, rewrites
+from pipeline.results.result_kind import Merge, SourceTables, WindowKind, as_panes, keys_sql, partition_by_sql
 from pipeline.results.result_table import PublicationPlan, ResultChunk, panes_sql
 from pipeline.tables.engines import Engine
 from pipeline.tables.query import query
@@ -79,7 +79,7 @@ class CountKind(WindowKind[CountsDue]):
             sql = f"WITH parts AS ({parts}), {windowed} SELECT {columns} FROM windowed WHERE {self.is_open_sql}"  # noqa: S608 - ours
             return as_panes(query(sql, panes=panes))
 
-        yield from rewrites(self.name, runs, panes, self.report.keys, unfinished_events)
+        yield from self.rewrites(runs, panes, self.report.keys, unfinished_events)
 
     @property
     def is_open_sql(self) -> str:

@@ -40,8 +40,6 @@ _REACHED_SQL: Final = """(
   ) + {gap_ms}, {never}) AS reach FROM placed
 )"""
 _END_SQL: Final = Sql(c.WINDOW_END)
-_MANY_PANES: Final = 4096
-"""A statement lists at most this many panes: listing those of a backlog of long windows took seconds."""
 
 
 class PaneRange(NamedTuple):
@@ -60,6 +58,8 @@ class Due:
     ends: Sequence[int]
     fired_by: Mapping[int, int]
     batch: int
+    most_panes: int
+    """A statement lists at most this many panes."""
     panes: Sequence[int] | None = None
     """Starts of the panes that have rows, in order; None if not known, which is right for all."""
 
@@ -68,14 +68,14 @@ class Due:
 
         `starts` returns the starts of panes, in order, from the SQL of their rows.
         """
-        if sum(len(self._panes_of(end)) for end in self.ends) <= _MANY_PANES:
+        if sum(len(self._panes_of(end)) for end in self.ends) <= self.most_panes:
             return self
         return replace(self, panes=starts(self._parts_sql()))
 
     def pieces(self) -> "Iterator[Due]":
         """Yields as many windows at a time as one statement may list with all their panes."""
         longest = max((len(self._panes_of(end)) for end in self.ends), default=1)
-        yield from self._by(max(1, _MANY_PANES // longest))
+        yield from self._by(max(1, self.most_panes // longest))
 
     def parts(self, count: int) -> "Iterator[Due]":
         """Splits the windows into at least `count` parts and fewer than twice as many, as far as there are windows."""

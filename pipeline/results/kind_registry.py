@@ -17,6 +17,7 @@ from pipeline.results.result_kind import ResultKind, WindowKind
 from pipeline.results.session_kind import SessionKind
 from pipeline.results.user_totals_kind import UserTotalsKind
 from pipeline.tables.large import NOTHING, Large
+from pipeline.tuning import STANDARD, Tuning
 
 _KINDS: Final[Mapping[type[Windows], type[WindowKind[Any]]]] = {
     Calendar: CalendarKind,
@@ -27,12 +28,14 @@ _KINDS: Final[Mapping[type[Windows], type[WindowKind[Any]]]] = {
 }
 
 
-def kind_of(report: Report, large: Large = NOTHING) -> WindowKind[Any]:
+def kind_of(report: Report, large: Large = NOTHING, tuning: Tuning = STANDARD) -> WindowKind[Any]:
     """Returns the result kind of a report."""
-    return _KINDS[type(report.windows)](report, large)
+    return _KINDS[type(report.windows)](report, large, tuning)
 
 
-def kinds_of(warehouse: str, policy: Policy, large: Large = NOTHING) -> list[ResultKind[Any]]:
+def kinds_of(
+    warehouse: str, policy: Policy, large: Large = NOTHING, tuning: Tuning = STANDARD
+) -> list[ResultKind[Any]]:
     """Returns the result kinds of all readers of panes."""
-    totals = [UserTotalsKind(warehouse, policy.totals)] if policy.totals else []
-    return [*(kind_of(report, large) for report in policy.reports), *totals]
+    totals = [UserTotalsKind(warehouse, policy.totals, tuning)] if policy.totals else []
+    return [*(kind_of(report, large, tuning) for report in policy.reports), *totals]

@@ -32,6 +32,7 @@ from pipeline.tables.schemas import (
     is_table,
     results_of,
 )
+from pipeline.tuning import STANDARD, Tuning
 
 _STORED_AS: Final = "tidemark.report"
 _DEFAULT: Final = TableRetention()
@@ -44,6 +45,7 @@ def create_tables(
     policy: Policy,
     retention: Mapping[str, TableRetention] = MappingProxyType({}),
     by: int | None = None,
+    tuning: Tuning = STANDARD,
 ) -> None:
     """Creates missing tables, and mends tables with a commit that a power cut left incomplete.
 
@@ -58,19 +60,21 @@ def create_tables(
         mend(spec.uri(warehouse))
         wanted = _properties(spec, retention.get(spec.name, _DEFAULT)) | definitions.get(spec.name, {})
         create_table(spec, warehouse, wanted)
-        _bring_up_to_date(spec, warehouse, wanted, by)
+        _bring_up_to_date(spec, warehouse, wanted, by, tuning)
     for spec in OWN:  # other tables are created by their first writers
         if spec not in specs and is_table(spec.uri(warehouse)):
-            _bring_up_to_date(spec, warehouse, _properties(spec), by)
+            _bring_up_to_date(spec, warehouse, _properties(spec), by, tuning)
 
 
-def _bring_up_to_date(spec: TableSpec, warehouse: str, properties: dict[str, str], by: int | None) -> None:
+def _bring_up_to_date(
+    spec: TableSpec, warehouse: str, properties: dict[str, str], by: int | None, tuning: Tuning
+) -> None:
     """Upgrades a table that an older version or other settings created."""
     handle = Handle(spec.uri(warehouse))
     while change := next(_changes(handle.table, spec, properties), None):
         handle.attempt(change, by=by)
     if spec is USER_TOTALS:
-        migrate(handle, by)
+        migrate(handle, by, tuning.bucket_rows)
 
 
 def _changes(table: DeltaTable, spec: TableSpec, properties: dict[str, str]) -> Iterator[Act]:

@@ -11,8 +11,6 @@ from typing import Final
 
 import pyarrow as pa
 
-_MANY: Final = 64
-"""This many runs of the lowest level are merged."""
 _FANOUT: Final = 8
 """This many runs of a higher level are merged. A run has about this many times the rows of the level below."""
 _BASE_ROWS: Final = 100_000
@@ -60,26 +58,31 @@ def runs_of(files: pa.Table, batch: int) -> Mapping[str, list[Run]]:
     return {report: [run for run in runs if run.last <= batch] for report, runs in runs_by_report.items()}
 
 
-def worth_merging(runs: Sequence[Run]) -> Sequence[Run]:
+def worth_merging(runs: Sequence[Run], many: int) -> Sequence[Run]:
     """Returns the newest runs up to the lowest level that has enough of them; empty if no level has.
 
+    `many` is enough for the lowest level.
+
     >>> small = [Run(first=batch, last=batch, rows=10, last_pane=0) for batch in range(64)]
-    >>> [len(worth_merging(small[:count])) for count in (63, 64)]
+    >>> [len(worth_merging(small[:count], many=64)) for count in (63, 64)]
     [0, 64]
     """
     for level in sorted({run.level for run in runs}):
         newest = _newest(runs, level)
-        wanted = _FANOUT if level else _MANY
+        wanted = _FANOUT if level else many
         is_many = sum(run.level == level for run in newest) >= wanted
         if is_many and sum(run.rows for run in newest) <= _MOST_ROWS:
             return newest
     return ()
 
 
-def worth_rewriting(runs: Sequence[Run]) -> bool:
-    """Returns whether the runs since the oldest run have as many rows as it has: then all may be rewritten."""
+def worth_rewriting(runs: Sequence[Run], many: int) -> bool:
+    """Returns whether at least `many` runs have as many rows since the oldest run as it has.
+
+    Then all may be rewritten.
+    """
     rest = sum(run.rows for run in runs[1:])
-    return len(runs) >= _MANY and rest + _BASE_ROWS >= runs[0].rows
+    return len(runs) >= many and rest + _BASE_ROWS >= runs[0].rows
 
 
 def _newest(runs: Sequence[Run], level: int) -> Sequence[Run]:

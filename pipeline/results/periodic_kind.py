@@ -26,7 +26,6 @@ from pipeline.results.levels import Run, worth_merging
 from pipeline.results.measure_sql import joined_parts_sql, with_merged_sketches
 from pipeline.results.result_kind import Merge, SourceTables, WindowKind, as_panes
 from pipeline.results.result_table import (
-    MANY_ROWS,
     PublicationPlan,
     ResultChunk,
     panes_sql,
@@ -64,11 +63,12 @@ class PeriodicKind(WindowKind[WindowsDue]):
 
     def plan(self, firing: WindowsDue, batch: int, tables: SourceTables) -> PublicationPlan:
         """Plans the windows that are due; a long backlog of overlapping windows is split."""
-        due = Due(self.report, self._windows, sorted(firing.fired | firing.refired), firing.fired_by, batch)
+        ends, most_panes = sorted(firing.fired | firing.refired), self._tuning.statement_panes
+        due = Due(self.report, self._windows, ends, firing.fired_by, batch, most_panes)
         return PublicationPlan(self._chunks(due.with_panes(partial(_pane_starts, tables.panes)), tables))
 
     def _chunks(self, due: Due, tables: SourceTables) -> Iterator[ResultChunk]:
-        """Yields chunks of as many windows as have about `MANY_ROWS` rows; a window is never cut."""
+        """Yields chunks of as many windows as have about `chunk_rows` rows; a window is never cut."""
         rows, ends = list[pa.Table](), list[int]()
         pieces = [*due.pieces()]
         for piece in pieces:
@@ -80,12 +80,12 @@ class PeriodicKind(WindowKind[WindowsDue]):
                     written, _replaced_sql(piece.ends, tables.results), is_last=piece is pieces[-1] and not ends
                 )
                 continue
-            parts = [*piece.parts(statement_count(files.rows))]
+            parts = [*piece.parts(statement_count(files.rows, self._tuning.statement_rows))]
             for part in parts:
                 rows.append(self._rows(part, corrections, tables.panes))
                 ends += part.ends
                 is_last = piece is pieces[-1] and part is parts[-1]
-                if is_last or sum(map(len, rows)) > MANY_ROWS:
+                if is_last or sum(map(len, rows)) > self._tuning.chunk_rows:
                     yield ResultChunk(pa.concat_tables(rows), _replaced_sql(ends, tables.results), is_last)
                     rows, ends = [], []
         if ends:
@@ -111,7 +111,7 @@ class PeriodicKind(WindowKind[WindowsDue]):
         for is_final, group in groupby(runs, lambda run: run.last_pane < first):
             if is_final:  # a group in one commit, because there may be a run for each batch
                 yield Merge([*group], None)
-        if newest := worth_merging([run for run in runs if run.last_pane >= first]):
+        if newest := worth_merging([run for run in runs if run.last_pane >= first], self._tuning.merged_runs):
             condition = f"{c.BATCH} >= {newest[0].first} AND {c.PANE_START} >= {first}"
             yield Merge(newest, self._merged(panes_sql(self.name, newest[-1].last, condition), panes))
 

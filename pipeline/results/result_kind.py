@@ -26,6 +26,7 @@ from pipeline.tables.files import Bounds, Files, files_of
 from pipeline.tables.large import NOTHING, ExecutorWrite, FilesView, Large
 from pipeline.tables.query import query
 from pipeline.tables.schemas import PANES, TableSpec, result_of
+from pipeline.tuning import STANDARD, Tuning
 
 
 class Merge(NamedTuple):
@@ -49,9 +50,10 @@ FiringT_contra = TypeVar("FiringT_contra", bound=Firing, contravariant=True)
 class ResultKind(ABC, Generic[FiringT_contra]):
     """A reader of panes: how its result is made from panes, and how its panes are compacted."""
 
-    def __init__(self, spec: TableSpec) -> None:
+    def __init__(self, spec: TableSpec, tuning: Tuning) -> None:
         self.name = spec.name
         self.spec = spec
+        self._tuning = tuning
 
     @abstractmethod
     def plan(self, firing: FiringT_contra, batch: int, tables: SourceTables) -> PublicationPlan:
@@ -68,6 +70,31 @@ class ResultKind(ABC, Generic[FiringT_contra]):
         late everywhere.
         """
 
+    def rewrites(
+        self, runs: Sequence[Run], panes: DeltaTable, keys: Sequence[str], rewritten: Callable[[str], pa.Table]
+    ) -> Iterator[Merge]:
+        """Yields merges if all rows of a key are needed to compact them: rarely all runs, else small runs unchanged.
+
+        `rewritten` makes the compacted rows from SQL that returns all rows of some keys.
+        """
+        many = self._tuning.merged_runs
+        if worth_rewriting(runs, many):
+            ranges = self.key_ranges_sql(keys, sum(run.rows for run in runs))
+            parts = [panes_sql(self.name, runs[-1].last, key_range) for key_range in ranges]
+            yield Merge(runs, concatenated(parts, rewritten, PANES.schema))
+        elif newest := worth_merging(runs[1:], many):
+            sql = panes_sql(self.name, newest[-1].last, f"batch >= {newest[0].first}")
+            yield Merge(newest, as_panes(query(sql, panes=panes)))
+
+    def key_ranges_sql(self, keys: Sequence[str], rows: int) -> list[str]:
+        """Returns SQL conditions that split the keys of `rows` rows of panes; each key fulfils exactly one."""
+        count = statement_count(rows, self._tuning.statement_rows) if keys else 1
+        hashed = f"sha256(concat({', '.join(keys)}))"  # null counts as empty; twice as fast as md5
+        firsts = [f"X'{256 * index // count:02x}'" for index in range(1, count)]
+        above = ["true", *(f"{hashed} >= {first}" for first in firsts)]
+        below = [*(f"{hashed} < {first}" for first in firsts), "true"]
+        return [f"{low} AND {high}" for low, high in zip(above, below, strict=True)]
+
 
 class WindowKind(ResultKind[FiringT_contra]):
     """The result kind of one kind of windows."""
@@ -75,8 +102,8 @@ class WindowKind(ResultKind[FiringT_contra]):
     grows: ClassVar[bool] = False
     """Whether a window may be longer than an event's own window, and a correction may join several windows."""
 
-    def __init__(self, report: Report, large: Large = NOTHING) -> None:
-        super().__init__(result_of(report))
+    def __init__(self, report: Report, large: Large = NOTHING, tuning: Tuning = STANDARD) -> None:
+        super().__init__(result_of(report), tuning)
         self.report = report
         self._windows = report.windows
         self._large = large
@@ -130,7 +157,7 @@ class WindowKind(ResultKind[FiringT_contra]):
 
         Many rows are made a range of keys at a time.
         """
-        parts = [panes_sql(self.name, batch, keys) for keys in key_ranges_sql(self.report.keys, files.rows)]
+        parts = [panes_sql(self.name, batch, keys) for keys in self.key_ranges_sql(self.report.keys, files.rows)]
         return concatenated(parts, made, self.spec.schema)
 
     def files(self, panes: DeltaTable, batch: int, bounds: Bounds = MappingProxyType({})) -> Files:
@@ -142,32 +169,6 @@ class WindowKind(ResultKind[FiringT_contra]):
         measures, names = measures_sql(self.report, engine), self.spec.schema.names
         columns = ", ".join(f"{measures.get(name, name)} AS {name}" for name in names)
         return f"SELECT {columns} FROM ({windows}) AS windows"  # noqa: S608 - our own names
-
-
-def rewrites(
-    name: str, runs: Sequence[Run], panes: DeltaTable, keys: Sequence[str], rewritten: Callable[[str], pa.Table]
-) -> Iterator[Merge]:
-    """Yields merges for kinds that need all rows of a key to compact them: rarely all runs, else small runs unchanged.
-
-    `rewritten` makes the compacted rows from SQL that returns all rows of some keys.
-    """
-    if worth_rewriting(runs):
-        ranges = key_ranges_sql(keys, sum(run.rows for run in runs))
-        parts = [panes_sql(name, runs[-1].last, key_range) for key_range in ranges]
-        yield Merge(runs, concatenated(parts, rewritten, PANES.schema))
-    elif newest := worth_merging(runs[1:]):
-        sql = panes_sql(name, newest[-1].last, f"batch >= {newest[0].first}")
-        yield Merge(newest, as_panes(query(sql, panes=panes)))
-
-
-def key_ranges_sql(keys: Sequence[str], rows: int) -> list[str]:
-    """Returns SQL conditions that split the keys of `rows` rows of panes; each key fulfils exactly one."""
-    count = statement_count(rows) if keys else 1
-    hashed = f"sha256(concat({', '.join(keys)}))"  # null counts as empty; twice as fast as md5
-    firsts = [f"X'{256 * index // count:02x}'" for index in range(1, count)]
-    above = ["true", *(f"{hashed} >= {first}" for first in firsts)]
-    below = [*(f"{hashed} < {first}" for first in firsts), "true"]
-    return [f"{low} AND {high}" for low, high in zip(above, below, strict=True)]
 
 
 def as_panes(rows: pa.Table) -> pa.Table:

@@ -15,8 +15,6 @@ from pipeline.tables.large import ExecutorWrite
 from pipeline.tables.schemas import TableSpec
 from pipeline.tables.transactions import CLOSED_APP, WRITER_APP
 
-MANY_ROWS: Final = 1_000_000
-"""A chunk with more rows is committed before further rows are made."""
 _MANY_STATEMENTS: Final = 16
 Rows: TypeAlias = "Spill | ExecutorWrite | pa.Table"
 """Rows of a table: in memory, on the disk, or still to be made and written by executors."""
@@ -89,9 +87,12 @@ def published(warehouse: str, spec: TableSpec) -> Published:
     return Results(warehouse, spec).published
 
 
-def statement_count(rows: int) -> int:
-    """Returns the number of statements that read `rows` rows of panes; limited, because each reads all files."""
-    return min(rows // MANY_ROWS + 1, _MANY_STATEMENTS)
+def statement_count(rows: int, statement_rows: int) -> int:
+    """Returns the number of statements that read `rows` rows of panes, about `statement_rows` each.
+
+    It is limited, because each statement reads all files.
+    """
+    return min(rows // statement_rows + 1, _MANY_STATEMENTS)
 
 
 def panes_sql(name: str, batch: int, condition: str = "true") -> str:

@@ -24,7 +24,7 @@ from pipeline.results.applied import AppliedCorrections, with_corrections
 from pipeline.results.islands import Islands, Numbers, sessions_as_panes
 from pipeline.results.levels import Run
 from pipeline.results.measure_sql import joined_parts_sql
-from pipeline.results.result_kind import Merge, SourceTables, WindowKind, keys_sql, partition_by_sql, rewrites
+from pipeline.results.result_kind import Merge, SourceTables, WindowKind, keys_sql, partition_by_sql
 from pipeline.results.result_table import (
     PublicationPlan,
     ResultChunk,
@@ -119,7 +119,7 @@ class SessionKind(WindowKind[SessionsDue]):
         def unfinished_sessions(parts: str) -> pa.Table:
             return sessions_as_panes(self.sessions(parts, panes, after=final), self.name)
 
-        yield from rewrites(self.name, runs, panes, self.report.keys, unfinished_sessions)
+        yield from self.rewrites(runs, panes, self.report.keys, unfinished_sessions)
 
     def open_windows_sql(self) -> str:
         """Returns SQL that joins the parts in panes to sessions, by window functions."""

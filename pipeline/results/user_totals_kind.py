@@ -22,11 +22,12 @@ from pipeline.results import buckets
 from pipeline.results.islands import Islands, sessions_as_panes
 from pipeline.results.levels import Run
 from pipeline.results.measure_sql import joined_parts_sql
-from pipeline.results.result_kind import Merge, ResultKind, SourceTables, key_ranges_sql, rewrites
-from pipeline.results.result_table import MANY_ROWS, PublicationPlan, ResultChunk, panes_sql, timestamps
+from pipeline.results.result_kind import Merge, ResultKind, SourceTables
+from pipeline.results.result_table import PublicationPlan, ResultChunk, panes_sql, timestamps
 from pipeline.tables.query import query
 from pipeline.tables.schemas import CORRECTIONS, PANES, USER_TOTALS, find_table
 from pipeline.tables.transactions import CORRECTED_APP, FILLED_APP
+from pipeline.tuning import Tuning
 
 # The rows of a user in one pane are one session, or final sessions, which no event meets.
 _PARTS_SQL: Final = """
@@ -50,8 +51,8 @@ _COLUMNS: Final = pa.schema([PANES.schema.field(name) for name in (c.USER_ID, *_
 class UserTotalsKind(ResultKind[TotalsDue]):
     """The result kind of `user_totals`."""
 
-    def __init__(self, warehouse: str, totals: UserTotals) -> None:
-        super().__init__(USER_TOTALS)
+    def __init__(self, warehouse: str, totals: UserTotals, tuning: Tuning) -> None:
+        super().__init__(USER_TOTALS, tuning)
         self._totals = totals
         self._warehouse = warehouse
 
@@ -72,7 +73,7 @@ class UserTotalsKind(ResultKind[TotalsDue]):
         for part in parts:
             users, rows = part(), buckets.rows_by_bucket(table)
             touched = buckets.bucket_of(buckets.hashes(users[c.USER_ID]), rows)
-            groups = [*buckets.groups(set(touched.tolist()), rows, MANY_ROWS)]
+            groups = [*buckets.groups(set(touched.tolist()), rows, self._tuning.chunk_rows)]
             for group in groups:
                 changed = users.filter(pa.array(np.isin(touched, group)))
                 is_last = part is parts[-1] and group is groups[-1]
@@ -85,7 +86,7 @@ class UserTotalsKind(ResultKind[TotalsDue]):
         before = query(f"SELECT * FROM user_totals WHERE {buckets.in_buckets_sql(group)}", user_totals=table)  # noqa: S608 - ours
         others = before.select(buckets.COLUMNS.names).cast(buckets.COLUMNS)
         others = others.filter(pc.invert(pc.is_in(others[c.USER_ID], value_set=changed[c.USER_ID].combine_chunks())))
-        data = buckets.in_buckets(pa.concat_tables([others, changed]), existing)
+        data = buckets.in_buckets(pa.concat_tables([others, changed]), existing, self._tuning.bucket_rows)
         return data, buckets.in_buckets_sql({*group, *data[c.BUCKET].unique().to_pylist()})
 
     def _changed(
@@ -95,7 +96,9 @@ class UserTotalsKind(ResultKind[TotalsDue]):
         since = f"SELECT user_id FROM ({panes_sql(self.name, batch, f'{c.BATCH} > {filled or 0}')}) AS parts"  # noqa: S608 - ours
         if CORRECTIONS.name in tables and filled is not None:
             since += _CORRECTED_SINCE_SQL.format(report=self.name, corrected=corrected)
-        ranges = key_ranges_sql([c.USER_ID], query(_ROW_COUNT_SQL.format(since=since), **tables)["rows"][0].as_py())
+        ranges = self.key_ranges_sql(
+            [c.USER_ID], query(_ROW_COUNT_SQL.format(since=since), **tables)["rows"][0].as_py()
+        )
         users = [_CHANGED_SQL.format(range=keys, since=since) if filled is not None else keys for keys in ranges]
         # At least as many parts by their hashes as there are statements.
         rows = (self._totals_of(batch, condition, tables) for condition in users)
@@ -116,7 +119,7 @@ class UserTotalsKind(ResultKind[TotalsDue]):
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - totals are never final
         """Yields merges to one row per user for sessions that ended before `cutoff`, and one row per other session."""
-        yield from rewrites(self.name, runs, panes, [c.USER_ID], lambda parts: self._compacted(parts, panes, cutoff))
+        yield from self.rewrites(runs, panes, [c.USER_ID], lambda parts: self._compacted(parts, panes, cutoff))
 
     def _compacted(self, parts: str, panes: DeltaTable, cutoff: int) -> pa.Table:
         final, others = self._sessions(parts, {PANES.name: panes}, cutoff)

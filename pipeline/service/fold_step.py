@@ -38,7 +38,8 @@ class FoldStep:
         """`remembered` are the event ids that the tables have; None if events are not deduplicated."""
         self._resources = resources
         self._deduplication = Deduplication(remembered)
-        self._guesses = Guesses(resources.large, driver_chunks.driver_room(heap_bytes(resources.spark)))
+        room = driver_chunks.driver_room(heap_bytes(resources.spark))
+        self._guesses = Guesses(resources.large, room, resources.tuning.large_batch_records)
         self._erased = ErasureNotice(resources.warehouse, resources.spark)
         self._plan: FoldPlan | None = None
 
@@ -91,6 +92,7 @@ class FoldStep:
         if plan is None or plan.partitions != len(before.positions) or plan.erased is not erased:
             pseudonyms = self._resources.pseudonyms
             to_pseudonym = pseudonymizer(self._resources.spark, pseudonyms) if pseudonyms else None
-            plan = FoldPlan(self._resources.schemas.known, before.policy, len(before.positions), to_pseudonym, erased)
+            schemas, chunk_bytes = self._resources.schemas.known, self._resources.tuning.chunk_bytes
+            plan = FoldPlan(schemas, before.policy, len(before.positions), to_pseudonym, erased, chunk_bytes)
             self._plan = plan
         return plan

@@ -11,8 +11,6 @@ from pipeline.event_time.tallies import Tallies
 from pipeline.fold.statistics import ROW_BYTES, Sample
 from pipeline.tables.large import Large
 
-LARGE_BATCH: Final = 200_000
-"""The fewest records of a batch for which a guess pays."""
 _MANY_REJECTED: Final = 1 / 8
 """The share from which caching all records of a batch is cheaper than a group for each rejected record."""
 
@@ -20,8 +18,12 @@ _MANY_REJECTED: Final = 1 / 8
 class Guesses:
     """Remembers the share of rejected records in the last batch, and the bytes of its fold per record."""
 
-    def __init__(self, large: Large, room_bytes: int) -> None:
-        """`room_bytes` is the size up to which a fold is small."""
+    def __init__(self, large: Large, room_bytes: int, large_batch_records: int) -> None:
+        """`room_bytes` is the size up to which a fold is small.
+
+        `large_batch_records` is the fewest records for which a guess about rejected records pays.
+        """
+        self._large_batch_records = large_batch_records
         self._large = large
         self._room_bytes = room_bytes
         self._rejected_share: float | None = None
@@ -33,7 +35,7 @@ class Guesses:
 
         Calls `sample` for the first large batch, which no other batch precedes.
         """
-        if records < LARGE_BATCH:
+        if records < self._large_batch_records:
             return False
         if self._rejected_share is None:
             self._rejected_share, row_bytes = sample()

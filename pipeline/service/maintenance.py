@@ -13,8 +13,6 @@ from pipeline.tables.file_statistics import sizes
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, OWN, PANES, results_of
 from pipeline.tables.traffic import Meter
 
-_EVERY_BATCHES: Final = 100
-"""Upkeep runs after the first batch of a service, and then at this interval."""
 _AGE_EVERY_MS: Final = 3_600_000
 """The least time between removals of old rows."""
 
@@ -30,12 +28,13 @@ class Maintenance:
 
     def wanted_after(self, batch: Batch) -> bool:
         """Returns whether upkeep is due, by the count of batches in this epoch."""
-        return batch.batch_id % _EVERY_BATCHES == 1 % _EVERY_BATCHES
+        every = self._resources.tuning.upkeep_batches
+        return batch.batch_id % every == 1 % every
 
     def steps(self, batch: Batch) -> Iterator[None]:
         """Does one table or merge per step. Raises DeltaError or OSError if the store refuses."""
         warehouse, results, now = self._resources.warehouse, results_of(batch.policy), self._resources.now()
-        ids = [EVENT_IDS] if batch.policy.deduplicate else []
+        ids, many_files = [EVENT_IDS] if batch.policy.deduplicate else [], self._resources.tuning.small_files
         trusted = trusted_watermark(batch, now)
         too_late, closed = lateness.finals(batch.policy.reports, trusted)
         yield from self._compaction.steps(batch.batch_id, too_late, closed)
@@ -44,10 +43,10 @@ class Maintenance:
             remove_by_age(warehouse, self._resources.retention, batch.policy, trusted, batch.batch_id, now)
             yield
         if ids:
-            event_id_table.maintain(warehouse, too_late, batch.batch_id)
+            event_id_table.maintain(warehouse, too_late, batch.batch_id, many_files)
             yield
         for spec in (DEAD_LETTERS, *results):
-            housekeeping.merge_small_files(warehouse, spec, batch.batch_id)
+            housekeeping.merge_small_files(warehouse, spec, batch.batch_id, many_files)
             yield
         for spec in (PANES, DEAD_LETTERS, *ids, *results):
             housekeeping.remove_dead_files(warehouse, spec)

@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from command_line.counts import counted
 from pipeline.errors import SetUpError
 from pipeline.event_time import lateness, rules, settings_change
 from pipeline.event_time.batch import EPOCH, Batch, LedgerRow
@@ -176,7 +177,7 @@ def decide(found: Gathered, process: str | None = None) -> NextEpoch:
 def remarks(found: NextEpoch, kafka: KafkaSettings) -> list[str]:
     """Returns sentences on the next epoch that its operator should read."""
     sentences = [
-        f"{offsets} offsets of partition {partition} were deleted before they were read"
+        f"deleted before they were read: {counted(offsets, 'offset')} of partition {partition}"
         for partition, offsets in found.batch.lost.items()
     ]
     if found.earlier and kafka.start != "earliest":

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from threading import Condition, Thread
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import structlog
 
+from command_line.counts import counted
 from pipeline.errors import TransientError
 from pipeline.event_time.window_states import Firings, due
 from pipeline.metrics.observer import Observer
@@ -117,7 +118,7 @@ class Publisher:
             self.check()
             if self._outbox.batches:
                 raise TransientError(
-                    f"{self._outbox.batches} committed batches are not published: "
+                    f"{counted(self._outbox.batches, 'committed batch', 'committed batches')} not published: "
                     f"{self._last_failure or 'the store does not answer'}"
                 ) from self._last_failure
 
@@ -135,10 +136,13 @@ class Publisher:
     def _work(self) -> None:
         while not isinstance(step := self._await_step(), Stop):
             try:
-                if isinstance(step, Maintain):
-                    self._maintain()
-                else:
-                    self._attempt()
+                match step:
+                    case Maintain():
+                        self._maintain()
+                    case Publish():
+                        self._attempt()
+                    case _:
+                        assert_never(step)
             except Exception as error:  # noqa: BLE001 - `check` raises it in the thread that can act on it
                 self._fatal = error
             with self._changed:

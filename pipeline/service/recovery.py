@@ -79,7 +79,7 @@ def carry_out(epoch: NextEpoch, resources: Resources) -> Opened:
     resources.schemas.store()
     event_id_table.forget(warehouse, epoch.forgets_ids_before, batch_id)
     remembered = event_id_table.remembered(warehouse) if policy.deduplicate else None
-    kinds = kinds_of(warehouse, policy, resources.large)
+    kinds = kinds_of(warehouse, policy, resources.large, resources.tuning)
     publication = Publication(warehouse, kinds)
     progress = _republish(epoch, resources, publication)
     return Opened(progress, publication, Compaction(warehouse, kinds), remembered, epoch.opening.topic_id)
@@ -101,7 +101,7 @@ def _try_to_open(resources: Resources, kafka: KafkaSettings, own: OwnEpoch) -> N
 def _take_over(epoch: NextEpoch, resources: Resources) -> None:
     """Creates missing tables, fences all tables, and removes rows of batches that were never committed."""
     warehouse, opening, batch_id = resources.warehouse, epoch.opening, epoch.batch.batch_id
-    layout.create_tables(warehouse, opening.policy, resources.retention, by=batch_id)
+    layout.create_tables(warehouse, opening.policy, resources.retention, batch_id, resources.tuning)
     names = {*opening.closed, *(report.name for report in opening.policy.reports)}
     reports = layout.stored_reports(names, warehouse)
     housekeeping.take_over(warehouse, reports, batch_id, opening.closed if epoch.is_reset else None)
@@ -119,7 +119,7 @@ def _drop_reports(epoch: NextEpoch, resources: Resources) -> None:
         _log.info("report_removed", report=name, table="stays", open_windows=open_windows)
     if epoch.dropped and (policy := epoch.last_policy(housekeeping.pane_starts(warehouse))):
         firings, _ = window_states.at_start(_states(resources, policy), epoch.batch.after.watermark, batch_id)
-        publication = Publication(warehouse, kinds_of(warehouse, policy, resources.large))
+        publication = Publication(warehouse, kinds_of(warehouse, policy, resources.large, resources.tuning))
         publication.publish(window_states.due(firings), batch_id)
     reports = layout.stored_reports(epoch.final, warehouse)
     for report in reports:

@@ -17,6 +17,7 @@ from pipeline.pseudonyms import Pseudonyms
 from pipeline.service.schema_store import SchemaStore
 from pipeline.tables.large import Large
 from pipeline.tables.ledger import Ledger
+from pipeline.tuning import Tuning
 
 Clock = Callable[[], int]
 """Returns milliseconds since the epoch."""
@@ -48,6 +49,7 @@ class Resources(Ground):
     """By table; what is not named keeps its rows for ever."""
     large: Large
     """The jobs that executors do, and not this process."""
+    tuning: Tuning
 
     @contextmanager
     def timed(self, step: str) -> Iterator[None]:

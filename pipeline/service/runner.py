@@ -10,6 +10,7 @@ from typing import Final
 
 import structlog
 
+from command_line.counts import counted
 from pipeline.errors import NothingCounted, TransientError
 from pipeline.event_time.policy import Verdict
 from pipeline.kafka.stream import Stream
@@ -57,8 +58,8 @@ class RunningService:
         if verdicts and not any(verdicts[verdict] for verdict in _EVENTS):
             reasons = ", ".join(f"{count} {reason}" for reason, count in verdicts.most_common(3))
             raise NothingCounted(
-                f"no event counted among {verdicts.total()} records ({reasons}): `tidemark dead-letters show` opens "
-                "them, and `tidemark check` looks at the settings"
+                f"no event counted among {counted(verdicts.total(), 'record')} ({reasons}): "
+                "`tidemark dead-letters show` opens them, and `tidemark check` looks at the settings"
             )
 
     def settle(self, wait: Callable[[float], None] = time.sleep) -> None:

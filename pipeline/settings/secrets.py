@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from command_line.counts import counted
 from kafka_access.errors import AccessError
 from kafka_access.secrets import clear_text
 from pipeline.errors import SetUpError
@@ -31,7 +32,7 @@ def pseudonyms_from(file: Path | None) -> Pseudonyms | None:
         return None
     if len(key) < _SHORTEST:
         raise SetUpError(
-            f"the key in {name}_file {file} has {len(key)} characters; it needs at least {_SHORTEST}: "
+            f"the key in {name}_file {file} has {counted(len(key), 'character')}; it needs at least {_SHORTEST}: "
             f"make one, such as with `openssl rand -hex 32 > {file}`"
         )
     return Pseudonyms(key.encode())

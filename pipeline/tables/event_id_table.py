@@ -12,9 +12,9 @@ from pipeline.tables.merging import merge_small_files
 from pipeline.tables.query import query
 from pipeline.tables.schemas import EVENT_IDS, is_table
 from pipeline.tables.transactions import FORGOTTEN_APP
+from pipeline.tuning import STANDARD
 
 _FILE_BYTES: Final = 64 * 1024 * 1024
-_MANY_FILES: Final = 64
 _IDS_SQL: Final = "SELECT id_high, id_low, event_time FROM event_ids"
 
 
@@ -35,8 +35,8 @@ def forget(warehouse: str, since: int, batch: int) -> None:
             pass
 
 
-def maintain(warehouse: str, since: int, batch: int) -> None:
-    """Removes ids of events from before `since`, in milliseconds, and merges small files, while batches continue.
+def maintain(warehouse: str, since: int, batch: int, many_files: int = STANDARD.small_files) -> None:
+    """Removes ids of events from before `since`, in ms, and merges `many_files` small files, while batches continue.
 
     Losing the race to another commit is fine: the next run does it. Raises Replaced if a newer epoch has fenced the
     table.
@@ -45,7 +45,7 @@ def maintain(warehouse: str, since: int, batch: int) -> None:
     if _has_older(handle.table, since):
         forgotten = [Transaction(FORGOTTEN_APP, batch)]
         handle.remove(f"{c.EVENT_TIME} < {since}", by=batch, transactions=forgotten)
-    merge_small_files(handle, _FILE_BYTES, _MANY_FILES, by=batch)
+    merge_small_files(handle, _FILE_BYTES, many_files, by=batch)
 
 
 def _has_older(table: DeltaTable, since: int) -> bool:

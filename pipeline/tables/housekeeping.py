@@ -24,9 +24,9 @@ from pipeline.tables.schemas import (
     result_of,
 )
 from pipeline.tables.transactions import CLOSED_APP, FENCED_APP, VACUUM_APP, WRITER_APP, WRITTEN_APP
+from pipeline.tuning import STANDARD
 
 _FILE_BYTES: Final = 64 * 1024 * 1024
-_MANY_FILES: Final = 64
 _VACUUM_SECONDS: Final = 3600
 _UNREFERENCED_HOURS: Final = 24
 """Longer than any writer takes from writing a file to committing it."""
@@ -70,10 +70,10 @@ def remove_panes(warehouse: str, reports: Collection[str], opened_by: int) -> No
             pass
 
 
-def merge_small_files(warehouse: str, spec: TableSpec, batch: int) -> None:
-    """Keeps the number of a table's files in proportion to the rows. Raises Replaced."""
+def merge_small_files(warehouse: str, spec: TableSpec, batch: int, many_files: int = STANDARD.small_files) -> None:
+    """Merges `many_files` small files of a table, so that files stay in proportion to the rows. Raises Replaced."""
     if not spec.partition_by:  # compaction merges the files of partitioned tables
-        merge(Handle(spec.uri(warehouse)), _FILE_BYTES, _MANY_FILES, by=batch)
+        merge(Handle(spec.uri(warehouse)), _FILE_BYTES, many_files, by=batch)
 
 
 def shorten_log(warehouse: str, spec: TableSpec) -> None:

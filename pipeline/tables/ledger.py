@@ -25,10 +25,9 @@ from pipeline.tables.opening import Opening, read_opening, require_known_format
 from pipeline.tables.query import Row, rows_of
 from pipeline.tables.schemas import LEDGER, is_table
 from pipeline.tables.store_errors import STORE_ERRORS
+from pipeline.tuning import STANDARD
 
 _ROW: Final = frozenset(field.name for field in fields(LedgerRow))
-_MANY_FILES: Final = 50
-"""Each file costs every commit a tenth of a millisecond of CPU; a merge costs as much as three commits."""
 _KEEP_HOURS: Final = 1
 _FILE_BYTES: Final = 16 * 1024 * 1024
 _RECENT: Final = 10
@@ -91,8 +90,12 @@ class Ledger:
     start takes the same time however old the warehouse is.
     """
 
-    def __init__(self, warehouse: str, *, mends: bool = True) -> None:
-        """With `mends` a commit that a power cut left incomplete is rolled back when the ledger is opened."""
+    def __init__(self, warehouse: str, *, mends: bool = True, many_files: int = STANDARD.ledger_files) -> None:
+        """With `mends` a commit that a power cut left incomplete is rolled back when the ledger is opened.
+
+        `tidy` merges `many_files` small files.
+        """
+        self._many_files = many_files
         self._warehouse = warehouse
         self._mends = mends
         self._handle: Handle | None = None
@@ -186,10 +189,10 @@ class Ledger:
 
         Raises Replaced if a newer epoch was opened, because the handle moves and the next commit would not be refused.
         """
-        if self._files < _MANY_FILES or self._handle is None:
+        if self._files < self._many_files or self._handle is None:
             return
         self._files = 0
-        if merge_small_files(self._handle, _FILE_BYTES, _MANY_FILES, by=None):
+        if merge_small_files(self._handle, _FILE_BYTES, self._many_files, by=None):
             self._handle.vacuum(_KEEP_HOURS)
         self._handle.refresh()
         self._refuse_if_newer(self._last[0].batch + 1)

@@ -2,6 +2,7 @@
 
 from typing import Final, NamedTuple
 
+from command_line.counts import counted
 from pipeline import columns as c
 from pipeline.event_time import rules
 from pipeline.event_time.batch import EPOCH
@@ -62,14 +63,15 @@ def _compare(tables: WarehouseSnapshot, result: AnyResult, finding: Finding) -> 
     least, most = _missed(tables, result)
     found, where = _found(tables, result)
     erased = _erased(tables, result.name, finding)
-    counted = _ledger_sum(tables, result, "counted") - erased
-    finding.count(counted, f"events of {result.name}")
-    if counted - most <= found <= counted - least:
+    in_ledger = _ledger_sum(tables, result, "counted") - erased
+    finding.count(in_ledger, f"event of {result.name}", f"events of {result.name}")
+    if in_ledger - most <= found <= in_ledger - least:
         return
     late = f"{least} " if least == most else f"{least} to {most} "
     finding.report(
-        f"{result.name}: there are {found} events ({where}), but the ledger has {counted} that were counted since "
-        f"epoch {result.epochs[0]}{' and not erased' if erased else ''}, of which {late}came too late for this report"
+        f"{result.name}: found {counted(found, 'event')} ({where}), but the ledger has {in_ledger} that were counted "
+        f"since epoch {result.epochs[0]}{' and not erased' if erased else ''}, of which {late}came too late for this "
+        "report"
     )
 
 
@@ -79,11 +81,9 @@ def _erased(tables: WarehouseSnapshot, name: str, finding: Finding) -> int:
     recorded_sql = f"SELECT sum(events) FROM erasures WHERE \"table\" = '{name}'"
     recorded = tables.scalar(recorded_sql) if ERASURES.name in tables.handles else 0
     if recorded > erased:
-        finding.report(
-            f"{name}: {recorded} events of persons were erased by what erasures says, but by the panes {erased}"
-        )
+        finding.report(f"{name}: erasures has {counted(recorded, 'event')} of persons, but the panes {erased}")
     if recorded < erased:
-        finding.note(f"{name}: {erased - recorded} events of a person were erased by a run that was interrupted")
+        finding.note(f"{name}: a run that was interrupted erased {counted(erased - recorded, 'event')} of a person")
     return erased
 
 

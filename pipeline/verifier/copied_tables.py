@@ -17,9 +17,12 @@ from pipeline.verifier.verification import Finding
 from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 _REACHED: Final = (WRITER_APP, FENCED_APP, COMPACTION_APP, FORGOTTEN_APP)
-_REJECTED_SQL: Final = "too_late + future + malformed + partly_late"
-_WRITTEN_SQL: Final = {PANES.name: "counted", EVENT_IDS.name: "counted", DEAD_LETTERS.name: _REJECTED_SQL}
-"""By table, the number of records of a batch that have rows in it."""
+_WRITTEN: Final = {
+    PANES.name: ("counted",),
+    EVENT_IDS.name: ("counted",),
+    DEAD_LETTERS.name: ("too_late", "future", "malformed", "partly_late", "erased"),
+}
+"""By table, the columns of the ledger that count the records with rows in it."""
 _UNREAD_SQL: Final = """
 SELECT corrections.topic, corrections."partition", max(corrections."offset") AS found, max(ends.expected) AS expected
 FROM corrections
@@ -33,13 +36,13 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
     """Checks that no table is ahead of the ledger, and that no table lacks rows of a batch in the ledger."""
     results = {result.name for result in published_results(tables) if result.is_configured}
     last_batch = tables.scalar(f"SELECT max(batch) FROM ledger WHERE batch % {EPOCH} <> 0")
-    for name in (*_WRITTEN_SQL, *results):
+    for name in (*_WRITTEN, *results):
         if name in tables.handles:
-            finding.count(1, "tables")
+            finding.count(1, "table")
             _check_reached(tables, name, finding)
-            _check_epoch(tables, name, WRITER_APP if name in _WRITTEN_SQL else FENCED_APP, last_batch, finding)
-    for name, count in _WRITTEN_SQL.items():
-        _check_written(tables, name, count, finding)
+            _check_epoch(tables, name, WRITER_APP if name in _WRITTEN else FENCED_APP, last_batch, finding)
+    for name, counts in _WRITTEN.items():
+        _check_written(tables, name, " + ".join(map(tables.ledger_column_sql, counts)), finding)
     _check_corrections(tables, results, finding)
 
 
@@ -60,14 +63,14 @@ def _check_epoch(tables: WarehouseSnapshot, name: str, app: str, last: int, find
         )
 
 
-def _check_written(tables: WarehouseSnapshot, name: str, count: str, finding: Finding) -> None:
+def _check_written(tables: WarehouseSnapshot, name: str, count_sql: str, finding: Finding) -> None:
     """Checks that the table recorded the last batch with rows of it, within the epoch that it recorded last."""
     written = tables.version(name, WRITTEN_APP)
     epoch = tables.openings.get((written or 0) // EPOCH)
     if written is None or epoch is None or (name == EVENT_IDS.name and not epoch.policy.deduplicate):
         return
     last = tables.scalar(
-        f"SELECT max(batch) FROM ledger WHERE {count} > 0 AND batch > {written} "
+        f"SELECT max(batch) FROM ledger WHERE {count_sql} > 0 AND batch > {written} "
         f"AND batch < {(written // EPOCH + 1) * EPOCH}"
     )
     if last:

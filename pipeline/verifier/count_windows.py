@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from command_line.counts import counted
 from pipeline.event_time.windows.count import Counts
 from pipeline.verifier import queries
 from pipeline.verifier.published_results import PublishedReport
@@ -43,12 +44,12 @@ def check(tables: WarehouseSnapshot, result: PublishedReport, kind: Counts, find
     actual, expected = f"{select} ({queries.rows_sql(result)}) AS result", f"{select} windows"
     cells = f"{with_full_windows(result, kind)}, cells AS ({queries.compared_sql(cell, ['windows'], actual, expected)})"
     finding.report_examples(
-        "count windows",
+        "count window",
         tables.ask(queries.examples_sql(cells, "actual_windows < expected_windows", "start_ms, end_ms")),
         lambda row: (
             f"{result.at(row)}, full with batch {row['published_batch']} "
-            f"({', '.join(f'{row[name]} {name}' for name in sums)}), is shown {row['actual_windows']} "
-            f"times, but its panes fill {row['expected_windows']}"
+            f"({', '.join(f'{row[name]} {name}' for name in sums)}), is shown {counted(row['actual_windows'], 'time')}"
+            f", but its panes fill {row['expected_windows']}"
         ),
     )
     waiting = tables.scalar(
@@ -56,4 +57,4 @@ def check(tables: WarehouseSnapshot, result: PublishedReport, kind: Counts, find
         f"WHERE published_batch > {result.batch}"
     )
     if waiting:
-        finding.note(f"{result.name}: {waiting:,} windows that are full are not published yet")
+        finding.note(f"{result.name}: not published yet: {counted(waiting, 'full window')}")

@@ -53,7 +53,7 @@ def check(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) 
     has_sketches = any(part.join is Join.SKETCH for part in result.report.parts)
     expected = (_by_sketches if has_sketches else _by_users)(tables, result)
     actual = _cells(tables, result, _ACTUAL_SQL)
-    finding.count(len(expected), "cells with different users")
+    finding.count(len(expected), "cell with different users", "cells with different users")
     for cell, (users, tolerance) in expected.items():
         row = actual.get(cell)  # the check of its counts reports a cell that is missing
         if row and abs(row[c.UNIQUE_USERS] - users) > tolerance:

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from command_line.counts import counted
 from pipeline import columns as c
 from pipeline.event_time.windows.base import Windows
 from pipeline.event_time.windows.calendar import Calendar
@@ -24,7 +25,8 @@ _INVALID_TOTALS_SQL: Final = (
 def check(tables: WarehouseSnapshot, finding: Finding) -> None:
     """Checks each result."""
     for result in published_results(tables):
-        finding.count(tables.scalar(f"SELECT count(*) FROM {result.table}"), f"rows of {result.name}")
+        rows = tables.scalar(f"SELECT count(*) FROM {result.table}")
+        finding.count(rows, f"row of {result.name}", f"rows of {result.name}")
         _check_published(tables, result, finding)
         if isinstance(result, PublishedTotals):
             _check_users(tables, result, finding)
@@ -45,8 +47,8 @@ def _check_fired(tables: WarehouseSnapshot, result: PublishedReport, finding: Fi
     finding.report_rows(
         early,
         lambda row: (
-            f"{result.at(row)} has not fired and shows {row['rows']} rows: the watermark of batch {result.batch}, "
-            f"its last publication, is {time_text(result.highest)}"
+            f"{result.at(row)} has not fired and shows {counted(row['rows'], 'row')}: the watermark of batch "
+            f"{result.batch}, its last publication, is {time_text(result.highest)}"
         ),
     )
 
@@ -99,7 +101,9 @@ def _check_counts(tables: WarehouseSnapshot, result: PublishedReport, finding: F
 
 def _invalid_counts(row: Row, result: PublishedReport, size: int) -> str:
     where = f"{result.at(row)} shows {row['page_views']} page_views and {row['clicks']} clicks"
-    return f"{where} in a window of {size} events" if size else f"{where}, of which {row['late_events']} came late"
+    if size:
+        return f"{where} in a window of {counted(size, 'event')}"
+    return f"{where}, of which {row['late_events']} came late"
 
 
 def _check_published(tables: WarehouseSnapshot, result: AnyResult, finding: Finding) -> None:
@@ -118,8 +122,8 @@ def _check_published(tables: WarehouseSnapshot, result: AnyResult, finding: Find
     )
     finding.report_rows(
         unknown,
-        f"{result.name}: {{rows}} rows were published by batch {{published_batch}}, which the ledger does not have up "
-        f"to batch {result.batch}",
+        f"{result.name}: {{rows:count row}} of batch {{published_batch}}, which the ledger does not have up to "
+        f"batch {result.batch}",
     )
 
 
@@ -145,6 +149,6 @@ def _check_users(tables: WarehouseSnapshot, result: PublishedTotals, finding: Fi
         tables.ask(
             f"SELECT *, page_views + clicks AS events FROM {result.table} WHERE {_INVALID_TOTALS_SQL} ORDER BY user_id"
         ),
-        f"{result.name}: user {{user_id!r}} shows {{sessions}} sessions of {{events}} events, "
+        f"{result.name}: user {{user_id!r}} shows {{sessions:count session}} of {{events:count event}}, "
         "first seen {first_seen}, last seen {last_seen}",
     )

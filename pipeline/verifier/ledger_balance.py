@@ -18,12 +18,12 @@ _LEAST_SQL: Final = ", ".join((*_COUNTS, "{duplicate}", "{erased}", "{left_out}"
 _ROWS: Final = (
     (
         f"records IS DISTINCT FROM {_VERDICTS_SQL}", "records", _VERDICTS_SQL,
-        f"{_ROW} has {{found}} records and {{expected}} verdicts",
+        f"{_ROW} has {{found:count record}} and {{expected:count verdict}}",
     ),
     (
         "to_offset - from_offset IS DISTINCT FROM records + gap + lost", "to_offset - from_offset",
         "records + gap + lost",
-        f"{_ROW} has {{found}} offsets, and {{expected}} records, gaps and lost records",
+        f"{_ROW} has {{found:count offset}}, but records, gaps and lost records make {{expected}}",
     ),
     (
         f"least({_LEAST_SQL}) < 0", f"least({_LEAST_SQL})", "0",
@@ -31,7 +31,7 @@ _ROWS: Final = (
     ),
     (
         "partly_late IS NULL OR partly_late > counted", "partly_late", "counted",
-        f"{_ROW} has {{found}} records that were partly late, of only {{expected}} that were counted",
+        f"{_ROW} counted {{expected:count record}}, but calls {{found}} partly late",
     ),
     (
         f"batch / {EPOCH} IS DISTINCT FROM epoch", "epoch", f"batch / {EPOCH}",
@@ -39,11 +39,11 @@ _ROWS: Final = (
     ),
     (
         f"batch % {EPOCH} = 0 AND records <> 0", "records", "0",
-        f"{_ROW} opens an epoch and has {{found}} records, but must have {{expected}}",
+        f"{_ROW} opens an epoch and has {{found:count record}}, but must have {{expected}}",
     ),
     (
         f"(batch % {EPOCH} = 0) <> (opening IS NOT NULL)", "coalesce(length(opening), 0)", "0",
-        f"{_ROW} has an opening of {{found}} characters: only the batch that opens an epoch has an opening",
+        f"{_ROW} has an opening of {{found:count character}}: only the batch that opens an epoch has an opening",
     ),
 )  # fmt: skip
 _NOT_OPENED_SQL: Final = f"""
@@ -57,8 +57,10 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
     sizes = tables.ask(
         "SELECT count(*) AS rows, count(DISTINCT batch) AS batches, count(DISTINCT epoch) AS epochs FROM ledger"
     )
-    for noun, count in sizes.to_pylist()[0].items():
-        finding.count(count, noun)
+    (size,) = sizes.to_pylist()
+    finding.count(size["rows"], "row")
+    finding.count(size["batches"], "batch", "batches")
+    finding.count(size["epochs"], "epoch")
     later = {name: tables.ledger_column_sql(name) for name in ("duplicate", "erased", "left_out")}
     for condition, found, expected, sentence in _ROWS:
         violations = (

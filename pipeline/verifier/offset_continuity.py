@@ -34,8 +34,8 @@ _PARTITIONS_SQL: Final = 'SELECT count(*) FROM (SELECT DISTINCT topic, "partitio
 
 def check(tables: WarehouseSnapshot, finding: Finding) -> None:
     """Checks that each batch starts where the batch before ended, and that later batches have each known partition."""
-    finding.count(tables.scalar(_PARTITIONS_SQL), "partitions")
-    finding.count(tables.scalar("SELECT count(*) FROM ledger"), "steps")
+    finding.count(tables.scalar(_PARTITIONS_SQL), "partition")
+    finding.count(tables.scalar("SELECT count(*) FROM ledger"), "step")
     finding.report_rows(
         tables.ask(_NOT_CONTIGUOUS_SQL),
         "ledger: batch {batch}, partition {partition} of {topic} begins at offset {found}, but batch {before} "

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from command_line.counts import counted
 from pipeline import columns as c
 from pipeline.verifier import queries
 from pipeline.verifier.aligned_windows import aligned
@@ -79,7 +80,7 @@ def _compare(tables: WarehouseSnapshot, result: PublishedReport, finding: Findin
     )
     cells = f"{with_sums(tables, result)}, cells AS ({_compared_sql(result)})"
     rows = tables.ask(queries.examples_sql(cells, violation, "start_ms, end_ms"))
-    finding.report_examples("cells of windows with panes", rows, lambda row: difference(result, row))
+    finding.report_examples("window cell", rows, lambda row: difference(result, row))
 
 
 def _compared_sql(result: PublishedReport) -> str:
@@ -116,14 +117,15 @@ def _check_without_panes(tables: WarehouseSnapshot, result: PublishedReport, fin
         "WHERE end_ms NOT IN (SELECT end_ms FROM placed WHERE pane_start >= start_ms) "
         f"AND end_ms <= {result.highest} {{which}} GROUP BY start_ms, end_ms ORDER BY start_ms"
     )
-    finding.count(len(tables.ask(without_panes.format(which=""))), "closed windows without panes")
+    closed = tables.ask(without_panes.format(which=""))
+    finding.count(len(closed), "closed window without panes", "closed windows without panes")
     if not result.is_configured:
         finding.note(f"{result.name} is no longer configured: its open windows are gone")
         return
     finding.report_rows(
         tables.ask(without_panes.format(which=f"AND end_ms > {result.closed}")),
         lambda row: (
-            f"{result.at(row)} shows {row['rows']} rows and has 0 panes, though only windows that end at "
+            f"{result.at(row)} shows {counted(row['rows'], 'row')} and has 0 panes, though only windows that end at "
             f"{time_text(result.closed)} or before have closed"
         ),
     )
@@ -137,4 +139,4 @@ def _note_unpublished(tables: WarehouseSnapshot, result: PublishedReport, findin
         f"AND (end_ms > {result.watermark} OR batch > {result.batch})"
     )
     if waiting:
-        finding.note(f"{result.name}: {waiting:,} windows that have fired or changed are not published yet")
+        finding.note(f"{result.name}: not published yet: {counted(waiting, 'window')} that fired or changed")

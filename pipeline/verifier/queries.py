@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from command_line.counts import counted
 from pipeline.event_time import rules
 from pipeline.tables.schemas import CORRECTIONS
 from pipeline.verifier.published_results import PublishedReport, PublishedResult
@@ -34,7 +35,7 @@ def committed(tables: WarehouseSnapshot, name: str, finding: Finding) -> int:
     """Returns the number of a table's rows whose batch the ledger has. Other rows become a note."""
     uncommitted = tables.scalar(f"SELECT count(*) FROM {name} WHERE batch NOT IN (SELECT batch FROM ledger)")
     if uncommitted:
-        finding.note(f"{name}: {uncommitted:,} rows of batches that the ledger does not have are uncommitted")
+        finding.note(f"{name}: uncommitted: {counted(uncommitted, 'row')} of batches that the ledger does not have")
     return tables.scalar(f"SELECT count(*) FROM {name}") - uncommitted
 
 

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from command_line.counts import counted
 from pipeline import columns as c
 from pipeline.event_time.windows.count import Counts
 from pipeline.event_time.windows.session import Sessions
@@ -59,7 +60,7 @@ def _check_result(tables: WarehouseSnapshot, result: AnyResult, finding: Finding
 
 
 def _check_corrections(tables: WarehouseSnapshot, finding: Finding) -> None:
-    finding.count(tables.scalar("SELECT count(*) FROM corrections"), "corrections")
+    finding.count(tables.scalar("SELECT count(*) FROM corrections"), "correction")
     finding.report_rows(
         tables.ask(queries.repeated_sql("corrections", _TO_ONE_WINDOW)),
         "corrections: offset {offset} of partition {partition} of {topic} was added {found} times to one window "
@@ -77,4 +78,4 @@ def _note_unpublished(tables: WarehouseSnapshot, result: PublishedReport, findin
         f"SELECT count(*) FROM corrections WHERE report = '{result.name}' AND correction > {result.corrected}"
     )
     if unpublished:
-        finding.note(f"{result.name}: {unpublished:,} corrections are decided and not added yet")
+        finding.note(f"{result.name}: not added yet: {counted(unpublished, 'decided correction')}")

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from command_line.counts import counted
 from pipeline.event_time.windows.session import Sessions
 from pipeline.verifier import queries
 from pipeline.verifier.periodic_sums import difference
@@ -65,12 +66,12 @@ def check(tables: WarehouseSnapshot, result: PublishedReport, windows: Sessions,
     differs = f"actual_rows <> 1 OR expected_rows <> 1 OR {queries.differs_sql(result.sums)}"
     violation = f"({differs}) AND NOT ({swept}) AND NOT ({waits})"
     rows = tables.ask(queries.examples_sql(cells, violation, "start_ms, end_ms"))
-    finding.report_examples("sessions", rows, lambda row: difference(result, row))
+    finding.report_examples("session", rows, lambda row: difference(result, row))
     pending = tables.scalar(
         f"SELECT count(*) FROM ({queries.panes_sql(result, published=False)}) AS parts WHERE batch > {result.batch}"
     )
     if pending and result.batch >= 0 and tables.scalar("SELECT count(watermark) FROM ledger"):
-        finding.note(f"{result.name}: {pending:,} parts of sessions are not published yet")
+        finding.note(f"{result.name}: not published yet: {counted(pending, 'part')} of sessions")
 
 
 def _inside_sql(inner: str, outer: str, result: PublishedReport) -> str:
@@ -109,7 +110,7 @@ def _check_corrected(tables: WarehouseSnapshot, result: PublishedReport, session
         f"{sessions} SELECT 1 AS actual_rows, 1 AS expected_rows, {cell}, {sums} FROM joined LEFT JOIN sessions "
         f"ON {_inside_sql('sessions', 'joined', result)} GROUP BY {cell}"
     )
-    finding.count(len(tables.ask(cells)), "corrected sessions")
+    finding.count(len(tables.ask(cells)), "corrected session")
     wrong = tables.ask(f"SELECT * FROM ({cells}) AS cells WHERE {queries.differs_sql(result.sums, '<')}")
     finding.report_rows(wrong, lambda row: difference(result, row))
     missing = tables.ask(

@@ -13,6 +13,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from deltalake.fs import DeltaStorageHandler
 
+from command_line.counts import counted
 from pipeline.tables.schemas import LEDGER, OWN, USER_TOTALS, result_of
 from pipeline.verifier.published_results import definition
 from pipeline.verifier.verification import Finding, Row
@@ -73,7 +74,7 @@ def _check_log(name: str, store: pafs.FileSystem, handle: DeltaTable | None, fin
         finding.report(f"{name}: the log has 0 entries, but must have 1 at least")
     for version in sorted({*expected} - {*missing}):
         _check_entry(name, version, store, finding)
-    finding.count(len(expected) - len(missing), "log entries")
+    finding.count(len(expected) - len(missing), "log entry", "log entries")
 
 
 def _check_entry(name: str, version: int, store: pafs.FileSystem, finding: Finding) -> None:
@@ -85,9 +86,8 @@ def _check_entry(name: str, version: int, store: pafs.FileSystem, finding: Findi
     except ValueError:
         is_valid = False
     if not is_valid:
-        finding.report(
-            f"{name}: entry {version} of the log is no list of actions: {len(text)} bytes, {len(lines)} lines"
-        )
+        size = f"{counted(len(text), 'byte')}, {counted(len(lines), 'line')}"
+        finding.report(f"{name}: entry {version} of the log is no list of actions: {size}")
 
 
 def _check_schema(name: str, tables: WarehouseSnapshot, finding: Finding) -> None:
@@ -112,8 +112,8 @@ def _check_schema(name: str, tables: WarehouseSnapshot, finding: Finding) -> Non
 def _check_files(name: str, store: pafs.FileSystem, handle: DeltaTable, finding: Finding) -> None:
     """Checks that each file of the snapshot exists with the size and the number of rows that the log has."""
     files = pa.table(handle.get_add_actions()).select(["path", "size_bytes", "num_records"]).to_pylist()
-    finding.count(1, "tables")
-    finding.count(len(files), "data files")
+    finding.count(1, "table")
+    finding.count(len(files), "data file")
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         for sentence in pool.map(lambda row: _file_violation(name, row, store), files):
             if sentence:
@@ -125,14 +125,14 @@ def _file_violation(name: str, row: Row, store: pafs.FileSystem) -> tuple[str, s
     path = unquote(row["path"])
     info = store.get_file_info(path)
     if info.type is not pafs.FileType.File:
-        return f"{name}: the file {path} of {row['size_bytes']} bytes does not exist (0 bytes)", ""
+        return f"{name}: the file {path} of {counted(row['size_bytes'], 'byte')} does not exist", ""
     if info.size != row["size_bytes"]:
-        return f"{name}: the file {path} has {info.size} bytes, but the log has {row['size_bytes']}", ""
+        return f"{name}: the file {path} has {counted(info.size, 'byte')}, but the log has {row['size_bytes']}", ""
     try:
         with store.open_input_file(path) as file:
             rows = pq.read_metadata(file).num_rows
     except (OSError, pa.ArrowException) as error:
-        return f"{name}: the file {path} is no Parquet of {row['size_bytes']} bytes: ", first_line(error)
+        return f"{name}: the file {path} is no Parquet of {counted(row['size_bytes'], 'byte')}: ", first_line(error)
     if row["num_records"] is not None and rows != row["num_records"]:
-        return f"{name}: the file {path} has {rows} rows, but the log has {row['num_records']}", ""
+        return f"{name}: the file {path} has {counted(rows, 'row')}, but the log has {row['num_records']}", ""
     return None

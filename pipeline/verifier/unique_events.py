@@ -26,12 +26,12 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
         if not opening.policy.deduplicate:
             finding.report_rows(
                 tables.ask(_UNEXPECTED_SQL.format(epoch=epoch, duplicate=tables.ledger_column_sql("duplicate"))),
-                "ledger: batch {batch}, partition {partition} has {found} duplicates, but its epoch does not "
+                "ledger: batch {batch}, partition {partition} has {found:count duplicate}, but its epoch does not "
                 "deduplicate",
             )
     if EVENT_IDS.name not in tables.handles:
         return
-    finding.count(queries.committed(tables, EVENT_IDS.name, finding), "event ids")
+    finding.count(queries.committed(tables, EVENT_IDS.name, finding), "event id")
     remembered = f"{_COMMITTED_SQL} WHERE event_time >= {_remembered_since(tables)}"
     batches = ", min(batch) AS first, max(batch) AS last"
     finding.report_rows(
@@ -40,7 +40,7 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
     )
     finding.report_rows(
         tables.ask(_TOO_MANY_IDS_SQL),
-        "event_ids: batch {batch} has {found} ids, but the ledger only {expected} counted events",
+        "event_ids: batch {batch} has {found:count id}, but the ledger counted only {expected:count event}",
     )
 
 

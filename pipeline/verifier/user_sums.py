@@ -4,6 +4,7 @@ import zlib
 from collections.abc import Collection
 from typing import Final
 
+from command_line.counts import counted
 from pipeline import columns as c
 from pipeline.event_time import rules
 from pipeline.verifier import queries
@@ -69,10 +70,10 @@ def check(tables: WarehouseSnapshot, result: PublishedTotals, finding: Finding) 
         ),
     )
     rows = tables.ask(queries.examples_sql(cells, _VIOLATION_SQL, "user_id"))
-    finding.report_examples("users", rows, lambda row: _difference(result.name, row))
+    finding.report_examples("user", rows, lambda row: _difference(result.name, row))
     _check_buckets(tables, result, finding)
     if waiting := tables.scalar(f"{cells} SELECT count(*) FROM cells WHERE waits"):
-        finding.note(f"{result.name}: {waiting:,} users have events that are not published yet")
+        finding.note(f"{result.name}: not published yet: events of {counted(waiting, 'user')}")
 
 
 def _check_buckets(tables: WarehouseSnapshot, result: PublishedTotals, finding: Finding) -> None:

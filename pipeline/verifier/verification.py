@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from command_line.counts import counted
 from pipeline.event_time import rules
 
 Row = dict[str, Any]
@@ -27,8 +28,8 @@ class Finding:
     """The outcome for one invariant, collected while it is checked."""
 
     name: str
-    counts: Counter[str] = field(default_factory=Counter)
-    """How many of what were checked."""
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How many were checked, by singular and plural of the noun."""
     violation_count: int = 0
     violations: list[str] = field(default_factory=list)
     """The first few, each a sentence with the table, the position in it, what was found and what was expected."""
@@ -40,11 +41,11 @@ class Finding:
     @property
     def checked(self) -> str:
         """How many of what were checked, as text."""
-        return ", ".join(f"{count:,} {noun}" for noun, count in self.counts.items()) or "nothing"
+        return ", ".join(counted(count, *nouns) for nouns, count in self.counts.items()) or "nothing"
 
-    def count(self, count: int, noun: str) -> None:
+    def count(self, count: int, noun: str, plural: str = "") -> None:
         """Adds to the number of things that were checked."""
-        self.counts[noun] += count
+        self.counts[noun, plural] += count
 
     def note(self, sentence: str) -> None:
         """Adds a sentence on something that is no violation."""
@@ -95,11 +96,17 @@ class Verification:
 
 class _Template(Formatter):
     def format_field(self, value: Any, format_spec: str) -> Any:
-        return time_text(value) if format_spec == "time" else super().format_field(value, format_spec)
+        name, _, noun = format_spec.partition(" ")
+        if name == "count":
+            return f"null {noun}s" if value is None else counted(value, noun)
+        return time_text(value) if name == "time" else super().format_field(value, format_spec)
 
 
 def fill(template: str, row: Mapping[str, Any]) -> str:
-    """Returns a template with the columns of a row in its braces; `{name:time}` formats milliseconds as a time."""
+    """Returns a template with the columns of a row in its braces.
+
+    `{name:time}` formats milliseconds as a time, `{name:count row}` a count with its noun.
+    """
     return _Template().vformat(template, (), row)
 
 

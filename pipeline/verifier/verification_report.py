@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from command_line.counts import counted
 from command_line.terminal import Console, Table, styled
 from pipeline.verifier.verification import Verification
 
@@ -12,7 +13,7 @@ def show(verification: Verification, console: Console | None = None) -> None:
     table = Table("invariant", "checked", "", title=f"The invariants of {verification.warehouse}")
     for finding in verification.findings:
         count = finding.violation_count
-        verdict = styled(f"{count:,} VIOLATIONS", "red") if count else styled("holds", "green")
+        verdict = styled(counted(count, "VIOLATION", "VIOLATIONS"), "red") if count else styled("holds", "green")
         table.add_row(finding.name, finding.checked, verdict)
     console.print(table)
     for sentence in sentences(verification):
@@ -29,4 +30,5 @@ def sentences(verification: Verification) -> Iterator[str]:
         for violation in violations:
             yield f"VIOLATION: {violation}"
         if count > len(violations) > 0:
-            yield f"VIOLATION: {finding.name}: {count:,} violations in all, of which {len(violations)} are shown"
+            total = counted(count, "violation")
+            yield f"VIOLATION: {finding.name}: {total} in all, of which {len(violations)} are shown"

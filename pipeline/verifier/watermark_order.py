@@ -53,7 +53,7 @@ _VIOLATIONS: Final = (
 
 def check(tables: WarehouseSnapshot, finding: Finding) -> None:
     """Checks the partitions of each batch, then the steps from batch to batch."""
-    finding.count(tables.scalar("SELECT count(DISTINCT batch) FROM ledger"), "batches")
+    finding.count(tables.scalar("SELECT count(DISTINCT batch) FROM ledger"), "batch", "batches")
     for name in ("watermark_before", "watermark"):
         finding.report_rows(
             tables.ask(_DISAGREEMENTS_SQL.format(name=name)),

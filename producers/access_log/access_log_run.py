@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final, Protocol
 
+from command_line.counts import counted
 from command_line.printable import say
 from producers.access import access_of
 from producers.access_log.files import files_of, unread_of
@@ -136,9 +137,9 @@ def _rules(options: Namespace) -> VisitRules:
 
 def _summary(counts: Counter[LineOutcome], seconds: float, options: Namespace) -> str:
     total, visits = counts.total(), counts.pop(LineOutcome.VISIT, 0)
-    others = ", ".join(f"{count} {outcome.value}" for outcome, count in counts.most_common())
+    others = ", ".join(f"{count:,} {outcome.value}" for outcome, count in counts.most_common())
     log = "standard input" if options.log == _STDIN else options.log
     return (
-        f"sent {visits} visits to {options.topic}, of {total} lines of {log} in {seconds:.1f} s"
+        f"sent {counted(visits, 'visit')} to {options.topic}, of {counted(total, 'line')} of {log} in {seconds:.1f} s"
         f"{'; no visits: ' if others else ''}{others}"
     )

@@ -82,7 +82,7 @@ def test_a_check_that_passes_says_so_and_leaves_no_trace(
     assert "0 failed" in captured.out.splitlines()[-1]
     for about in ("java", "jars", "warehouse", "space", "brokers", "topic", "retention", "clocks", "group", "schemas"):
         assert f"pass  {about:<10}  " in captured.out, about
-    assert "pass  start       a new warehouse would be created; there are 1 offsets to read" in captured.out
+    assert "pass  start       a new warehouse would be created; it would read 1 offset" in captured.out
     assert (snapshot(tmp_path), topics_and_groups(broker)) == (before, topics)
 
 
@@ -102,7 +102,7 @@ def test_a_warehouse_in_use_stays_as_it_is(broker: Kafka, make_topic: MakeTopic,
         assert topics_and_groups(broker) == topics
         service.drain()  # and it was not replaced
     assert (beside["start"].level, beside["reports"].level) == (Level.PASS, Level.PASS)
-    assert "epoch 2 would resume from the ledger; there are 0 offsets to read" in beside["start"].message
+    assert "epoch 2 would resume from the ledger; it would read 0 offsets" in beside["start"].message
 
 
 def test_a_missing_topic_is_reported_as_a_start_reports_it(

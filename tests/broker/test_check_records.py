@@ -41,14 +41,14 @@ def test_a_format_is_recognised_by_its_first_bytes(values: Sequence[bytes | None
     ("sent", "code", "line"),
     [
         ([], 0, "pass  records     the topic has no records yet"),
-        ([event("ann", now_ms())], 0, "pass  records     the newest 1 records all count"),
+        ([event("ann", now_ms())], 0, "pass  records     1 newest record: all count"),
         (
             [event("ann", now_ms()), event("ann", now_ms()), Raw(b"?")],
             0,
-            "warn  records     of the newest 3 records not all count: 2 counted, 1 the value does not begin with magic",
+            "warn  records     3 newest records: not all count: 2 counted, 1 the value does not begin with magic",
         ),
         ([Raw(EVENT)], 1, 'The values look like JSON: set schemas.format to "json"'),
-        ([Raw(value_of("ann", 1)[5:])], 1, "fail  records     of the newest 1 records no event counts: 1 the value"),
+        ([Raw(value_of("ann", 1)[5:])], 1, "fail  records     1 newest record: no event counts: 1 the value"),
         ([event("ann", now_ms() // 1000)], 1, "is the unit right"),
     ],
     ids=["empty", "events", "one malformed", "JSON", "unframed", "seconds"],

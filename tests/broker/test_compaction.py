@@ -10,9 +10,8 @@ from deltalake import DeltaTable
 
 from pipeline.app import open_service
 from pipeline.event_time.firing import Firing
-from pipeline.results import levels, result_table
 from pipeline.results.publication import Publication
-from pipeline.service import maintenance
+from pipeline.tuning import STANDARD, Tuning
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of
@@ -36,13 +35,11 @@ TIME = {"bound": "5s", "allowed_lateness": "15s", "idle_timeout": "30s", "max_fu
 
 
 def test_every_table_is_the_same_with_and_without(
-    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:
-    plain = played(broker, make_topic(3, **ANY_TIMESTAMP), tmp_path / "plain", restart=False)
-    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 1)
-    monkeypatch.setattr(levels, "_MANY", 2)
-    monkeypatch.setattr(result_table, "MANY_ROWS", 3)
-    compacted = played(broker, make_topic(3, **ANY_TIMESTAMP), tmp_path / "compacted", restart=True)
+    plain = played(broker, make_topic(3, **ANY_TIMESTAMP), tmp_path / "plain", STANDARD, restart=False)
+    tuning = Tuning(upkeep_batches=1, merged_runs=2, statement_rows=3)
+    compacted = played(broker, make_topic(3, **ANY_TIMESTAMP), tmp_path / "compacted", tuning, restart=True)
     for name in REPORTS:
         assert published(compacted, name) == published(plain, name), name
         assert len(published(plain, name)) > 1 or name == "days"
@@ -51,14 +48,14 @@ def test_every_table_is_the_same_with_and_without(
     assert len(rows(compacted, "panes")) < len(rows(plain, "panes")) / 2
 
 
-def played(broker: Cluster, topic: str, warehouse: Path, *, restart: bool) -> Path:
+def played(broker: Cluster, topic: str, warehouse: Path, tuning: Tuning, *, restart: bool) -> Path:
     """A random stream, one batch for each step; with a restart in the middle, or in one go."""
     settings = settings_of(broker, topic, warehouse, time=TIME, window={"size": "10s"}, reports=REPORTS)
     clock = Clock(LATER)  # nothing is merged for good beyond the service's clock
     steps = random_transcript(seed=3, steps=10).steps
     halves = [steps[:5], steps[5:]] if restart else [steps]
     for half in halves:
-        with open_service(settings, now=clock) as service:
+        with open_service(settings, now=clock, tuning=tuning) as service:
             for step in half:
                 clock.move(step.wait_ms)
                 sent = [
@@ -81,8 +78,6 @@ def published(warehouse: Path, name: str) -> list[str]:
 def test_panes_are_merged_though_the_publisher_is_never_idle(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 4)
-    monkeypatch.setattr(levels, "_MANY", 2)
     publish, files = Publication.publish, list[int]()
 
     def busy(publication: Publication, firings: Mapping[str, Firing], batch: int) -> None:
@@ -105,7 +100,7 @@ def test_panes_are_merged_though_the_publisher_is_never_idle(
         reports={"page_views": {"keys": ["user_id"]}},
         batch={"max_records": 1},
     )
-    with open_service(settings, now=clock) as service:
+    with open_service(settings, now=clock, tuning=Tuning(upkeep_batches=4, merged_runs=2)) as service:
         service.drain()
     assert_conserved(tmp_path / "warehouse")
     assert len(files) > 10

@@ -134,7 +134,7 @@ def test_an_event_waits_while_it_may_meet_a_session_that_goes_on(
         take(service, broker, topic, [goes_on, [event("ann", 14_000), event("bob", 44_000)]])
         correct(settings, Chosen(), dry_run=False)
         said = capsys.readouterr().out
-        assert "2 events of sessions wait" in said
+        assert "Waiting for final windows: 2 events of sessions" in said
         assert not published(settings, "sessions")
         take(service, broker, topic, [[event("bob", 47_000)], [event("ann", 54_000)], [event("cat", 100_000)]])
     assert {row["report"] for row in apply_corrections(settings, Chosen()).rows} == {"page_views", "sessions"}

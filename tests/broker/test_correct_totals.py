@@ -10,9 +10,8 @@ from deltalake.exceptions import DeltaError
 
 from pipeline.amend.late_corrections import Chosen, apply_corrections
 from pipeline.app import open_service
-from pipeline.results import levels
-from pipeline.service import maintenance
 from pipeline.settings.model import Settings
+from pipeline.tuning import Tuning
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
@@ -48,12 +47,8 @@ CORRECTED = {
 
 
 @pytest.fixture
-def late(
-    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Settings]:
+def late(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path) -> Iterator[Settings]:
     """Three events came too late; panes are compacted after every batch."""
-    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 1)
-    monkeypatch.setattr(levels, "_MANY", 2)
     totals = {"gap": "5s", "every": "10s"}
     topic = make_topic(1, **ANY_TIMESTAMP)
     settings = settings_of(broker, topic, tmp_path, time=TIME, reports=REPORTS, totals=totals)
@@ -63,7 +58,7 @@ def late(
 
 
 def play(settings: Settings, steps: Sequence[Sequence[Raw]]) -> None:
-    with open_service(settings, now=Clock(LATER)) as service:
+    with open_service(settings, now=Clock(LATER), tuning=Tuning(upkeep_batches=1, merged_runs=2)) as service:
         for step in steps:
             send(settings.kafka.bootstrap_servers, settings.kafka.topic, step)
             service.drain()

@@ -6,9 +6,8 @@ import pytest
 
 from pipeline.amend.late_corrections import Chosen, apply_corrections
 from pipeline.app import open_service
-from pipeline.results import levels
-from pipeline.service import maintenance
 from pipeline.settings.model import Settings
+from pipeline.tuning import Tuning
 from tests.support.kafka_cluster import Cluster
 from tests.support.live_views import READERS, cells
 from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of, take
@@ -47,9 +46,8 @@ def settings(broker: Cluster, tmp_path_factory: pytest.TempPathFactory, request:
     topic = f"live-kinds-{request.param}"
     broker.create_topic(topic, 1, **ANY_TIMESTAMP)
     settings = settings_of(broker, topic, tmp_path_factory.mktemp("live"), time=TIME, reports=REPORTS)
-    with pytest.MonkeyPatch.context() as patch, open_service(settings, now=Clock(LATER)) as service:
-        patch.setattr(maintenance, "_EVERY_BATCHES", request.param)
-        patch.setattr(levels, "_MANY", 2)
+    tuning = Tuning(upkeep_batches=request.param, merged_runs=2)
+    with open_service(settings, now=Clock(LATER), tuning=tuning) as service:
         take(service, broker, topic, steps)
     apply_corrections(settings, Chosen())
     return settings

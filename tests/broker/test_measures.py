@@ -10,9 +10,8 @@ from pyspark.sql import functions as F
 
 from pipeline.amend.late_corrections import Chosen, apply_corrections
 from pipeline.app import open_service
-from pipeline.results import levels
-from pipeline.service import maintenance
 from pipeline.settings.model import Settings
+from pipeline.tuning import Tuning
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of, take
@@ -34,12 +33,10 @@ def settings(
     broker: Cluster,
     make_topic: Callable[..., str],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> Iterator[Settings]:
     """Windows of 10 s; the watermark comes to 24, 24, 90 s."""
-    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", request.param)
-    monkeypatch.setattr(levels, "_MANY", 2)
+    tuning = Tuning(upkeep_batches=request.param, merged_runs=2)
     topic = make_topic(1, **ANY_TIMESTAMP)
     settings = settings_of(broker, topic, tmp_path, time=TIME, window={"size": "10s"}, reports=REPORTS)
     steps = [
@@ -52,7 +49,7 @@ def settings(
     ]
     clock = Clock(LATER)
     for half in (steps[:2], steps[2:]):
-        with open_service(settings, now=clock) as service:
+        with open_service(settings, now=clock, tuning=tuning) as service:
             take(service, broker, topic, half)
     yield settings
     assert_conserved(Path(settings.warehouse))

@@ -9,8 +9,7 @@ import pytest
 from deltalake import DeltaTable
 
 from pipeline.app import open_service
-from pipeline.results import buckets, levels
-from pipeline.service import maintenance
+from pipeline.tuning import Tuning
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, LATER, Clock, metric, running, settings_of, take
@@ -22,6 +21,8 @@ TIME = {"bound": "20s", "allowed_lateness": "10s", "idle_timeout": "1h", "max_fu
 GAP_MS = 7_000
 REPLACED = 'tidemark_table_replaced_bytes_total{purpose="publication",table="user_totals"}'
 Event = tuple[str, int, str]
+COMPACTED = Tuning(upkeep_batches=1, merged_runs=2)
+"""Panes are compacted after every batch."""
 
 
 def stream(seed: int) -> list[list[Event]]:
@@ -53,16 +54,14 @@ def expected(events: list[Event]) -> dict[str, tuple[int, int, int, int, int]]:
 
 
 def test_totals_are_those_of_all_counted_events(
-    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 1)
-    monkeypatch.setattr(levels, "_MANY", 2)
     topic, steps = make_topic(1, **ANY_TIMESTAMP), stream(seed=5)
     settings = settings_of(
         broker, topic, tmp_path, time=TIME, window={"size": "10s"}, totals={"gap": "7s", "every": "10s"}
     )
     for half in (steps[:4], steps[4:]):
-        with open_service(settings, now=Clock(LATER)) as service:
+        with open_service(settings, now=Clock(LATER), tuning=COMPACTED) as service:
             take(service, broker, topic, [[event(*one) for one in step] for step in half])
     dead = {(row["user_id"], row["event_time"]) for row in rows(tmp_path, "dead_letters")}
     counted = [one for step in steps for one in step if one[:2] not in dead]
@@ -77,17 +76,15 @@ def test_totals_are_those_of_all_counted_events(
 
 @pytest.mark.parametrize("restart", [False, True])
 def test_totals_are_rewritten_whenever_the_interval_passed_however_long_the_gap(
-    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restart: bool
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, restart: bool
 ) -> None:
-    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 1)
-    monkeypatch.setattr(levels, "_MANY", 2)
     topic, steps = make_topic(1, **ANY_TIMESTAMP), [[event("ann", time)] for time in (5_000, 15_000, 25_000)]
     sessions = {"keys": ["user_id"], "window": {"gap": "30s"}}
     settings = settings_of(
         broker, topic, tmp_path, time={**TIME, "bound": "0s"}, reports={"sessions": sessions}, totals={"every": "10s"}
     )
     for life in [[step] for step in steps] if restart else [steps]:
-        with open_service(settings, now=Clock(LATER)) as service:
+        with open_service(settings, now=Clock(LATER), tuning=COMPACTED) as service:
             take(service, broker, topic, life)
     (row,) = rows(tmp_path, "user_totals")
     assert (milliseconds(row["last_seen"]), row["page_views"]) == (25_000, 3)
@@ -95,17 +92,16 @@ def test_totals_are_rewritten_whenever_the_interval_passed_however_long_the_gap(
 
 
 def test_a_service_in_its_loop_writes_the_buckets_of_users_who_came(
-    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 1)
-    monkeypatch.setattr(buckets.split, "__defaults__", (3,))
+    tuning = Tuning(upkeep_batches=1, bucket_rows=3)
     topic, many = make_topic(1, **ANY_TIMESTAMP), [f"user-{number}" for number in range(30)]
     settings = settings_of(
         broker, topic, tmp_path, time={**TIME, "bound": "0s"}, window={"size": "10s"}, totals={"every": "10s"}
     )
     send(broker.bootstrap_servers, topic, [event(user, 5_000) for user in many])
     send(broker.bootstrap_servers, topic, [event("ann", 15_000)])
-    with open_service(settings, now=Clock(LATER)) as service, running(service) as is_running:
+    with open_service(settings, now=Clock(LATER), tuning=tuning) as service, running(service) as is_running:
         wait_for(lambda: len(seen(tmp_path)) == 31 or not is_running(), 60, "the totals")
         before = files(tmp_path)
         send(broker.bootstrap_servers, topic, [event("user-7", 25_000)])
@@ -114,7 +110,7 @@ def test_a_service_in_its_loop_writes_the_buckets_of_users_who_came(
         wait_for(lambda: metric(service, REPLACED) > 0 or not is_running(), 60, "a reading of the logs")
     assert len(before) > 8
     assert len(before - after) == 1, "the bucket of the one who came again"
-    with open_service(settings, now=Clock(LATER)) as service, running(service) as is_running:
+    with open_service(settings, now=Clock(LATER), tuning=tuning) as service, running(service) as is_running:
         send(broker.bootstrap_servers, topic, [event("user-8", 35_000)])
         wait_for(lambda: seen(tmp_path).get("user-8") == 35_000 or not is_running(), 60, "the totals")
     assert len(after - files(tmp_path)) == 1, "a start writes no more than that"

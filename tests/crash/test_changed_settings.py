@@ -8,8 +8,8 @@ import pytest
 
 from pipeline.app import open_service
 from pipeline.errors import TransientError
-from pipeline.results import layout, levels
-from pipeline.service import maintenance
+from pipeline.results import layout
+from pipeline.tuning import Tuning
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
@@ -19,15 +19,10 @@ from tests.support.warehouse import latest_batch, page_views, rows
 
 MakeTopic = Callable[..., str]
 START = 1_000_000
+UPKEEP_AT_ONCE = Tuning(upkeep_batches=1, merged_runs=2)
+"""Panes are swept after every batch."""
 TIME = {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "1h", "max_future_skew": "1h"}
 BOTH = {"page_views": {"keys": ["user_id"]}, "visits": {"keys": ["user_id"], "window": {"gap": "2s"}}}
-
-
-@pytest.fixture(autouse=True)
-def _upkeep_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Panes are swept after every batch."""
-    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 1)
-    monkeypatch.setattr(levels, "_MANY", 2)
 
 
 class Life:
@@ -43,7 +38,7 @@ class Life:
         settings = settings_of(
             self._broker, self._topic, self.warehouse, window={"size": "10s"}, reports=reports, time=TIME | changed
         )
-        with open_service(settings, now=self.clock) as service:
+        with open_service(settings, now=self.clock, tuning=UPKEEP_AT_ONCE) as service:
             for second in seconds:
                 self.clock.now_ms = max(self.clock.now_ms, START + round(second * 1000))
                 send(self._broker.bootstrap_servers, self._topic, [event("ann", START + round(second * 1000))])
@@ -150,7 +145,7 @@ def test_totals_of_all_time_outlive_their_settings(
     for second, more in [(1, {"totals": {"gap": "1s"}}), (11, {}), (31, {"totals": {"gap": "1s"}})]:
         settings = settings_of(broker, topic, tmp_path / "totals", window={"size": "10s"}, time=TIME, **more)
         send(broker.bootstrap_servers, topic, [event("ann", START + second * 1000)])
-        with open_service(settings, now=life.clock) as service:
+        with open_service(settings, now=life.clock, tuning=UPKEEP_AT_ONCE) as service:
             service.drain()
     (ann,) = rows(tmp_path / "totals", "user_totals")
     # The event of second 11 came while there were no totals; that of 31 is yet to be written.

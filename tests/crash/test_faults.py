@@ -14,6 +14,7 @@ from pipeline.errors import TransientError
 from pipeline.fold import driver_chunks
 from pipeline.service.guesses import Guesses
 from pipeline.service.runner import RunningService
+from pipeline.tuning import STANDARD, Tuning
 from tests.crash.store_faults import Refusal, refusing, undeletable
 from tests.crash.story import FAULTY_STEP, PARTITIONS, STEPS, Row, outcome, send_step, story_settings
 from tests.support.against_truth import epochs, uncommitted_rows
@@ -38,16 +39,18 @@ class Life:
     broker: Cluster
     topic: str
     warehouse: Path
+    tuning: Tuning = STANDARD
 
     @classmethod
-    def new(cls, broker: Cluster, folder: Path) -> "Life":
+    def new(cls, broker: Cluster, folder: Path, tuning: Tuning = STANDARD) -> "Life":
         topic = f"story-{uuid.uuid4().hex[:8]}"
         broker.create_topic(topic, PARTITIONS, **ANY_TIMESTAMP)
-        return cls(broker, topic, folder / "warehouse")
+        return cls(broker, topic, folder / "warehouse", tuning)
 
     def play(self, steps: Iterable[int]) -> None:
         """One service takes these steps, a batch each."""
-        with open_service(story_settings(self.broker, self.topic, self.warehouse), Clock()) as service:
+        settings = story_settings(self.broker, self.topic, self.warehouse)
+        with open_service(settings, Clock(), tuning=self.tuning) as service:
             for step in steps:
                 self.take(service, step)
 
@@ -143,11 +146,10 @@ def test_rows_that_are_too_many_for_the_driver_come_in_pieces(
     *,
     is_guessed: bool,
 ) -> None:
-    monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", 100)
     if not is_guessed:
         monkeypatch.setattr(Guesses, "is_small", lambda *_: True)
         monkeypatch.setattr(driver_chunks, "collect", lambda _: None)
-    life = Life.new(broker, tmp_path)
+    life = Life.new(broker, tmp_path, Tuning(chunk_bytes=100))
     life.play(range(1, len(STEPS) + 1))
     assert outcome(life.warehouse) == undisturbed
     assert_conserved(life.warehouse)

@@ -94,6 +94,7 @@ def test_without_the_token_only_the_login_form_is_served(locked: Path, headers: 
             assert answer.status == 401
             assert "The token of this dashboard" in answer.text
             assert "ann" not in answer.text.replace("cannot", "")
+            assert str(locked) not in answer.text
         assert page.get("/healthz").text == "ok\n"
         assert page.get("/static/style.css").status == 200
 

@@ -133,7 +133,7 @@ def _fired(person: Eyes) -> set[int]:
 
 def _sees_it_dead(person: Eyes) -> None:
     expect(person.page.locator("#now")).to_contain_text("Nothing was committed for", timeout=MINUTES_MS)
-    expect(person.page.locator("#now")).to_contain_text("it is probably not running")
+    expect(person.page.locator("#now")).to_contain_text("The service is stopped")
     for place, words in (("#traffic", "page views"), ("#watermark", "watermark"), ("#ledger", "it balances")):
         assert words in person.say(place)
     assert person.overflow() <= 0

@@ -119,7 +119,7 @@ def test_a_silent_service_and_a_recreated_warehouse_are_shown_without_a_reload(
         for person in people:
             person.open(page.address)
             expect(person.page.locator("#now")).to_contain_text("Nothing was committed for")
-            expect(person.page.locator("#now")).to_contain_text("it is probably not running")
+            expect(person.page.locator("#now")).to_contain_text("The service is stopped")
             person.page.evaluate("window.isSame = true")
             age = person.page.inner_text("#now [data-at]")
             expect(person.page.locator("#now [data-at]")).not_to_have_text(age)  # it is counted

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction
 
+from pipeline.cli import main
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.grid import Grid
@@ -148,6 +149,51 @@ def test_every_window_and_list_of_the_first_screen_is_that_of_the_tables(warehou
     last = max(row["window_end"] for row in rows(warehouse, "pages"))
     pages = {r["page_url"]: r["page_views"] for r in rows(warehouse, "pages") if r["window_end"] == last}
     assert {name: int(count) for name, count in table(section(html, "top-page_url"))} == pages
+
+
+def test_every_sum_of_an_earlier_page_is_that_of_its_windows(warehouse: Path, page: Served) -> None:
+    for report, key in (("site", None), ("users", "user_id"), ("pages", "page_url")):
+        published = rows(warehouse, report)
+        ends = sorted({ms_of(row["window_end"]) for row in published})
+        for until in ends:
+            html = page.get(f"/reports/{report}?until={until}").text
+            listed = [row for row in published if ms_of(row["window_end"]) <= until]
+            sums = [_sums(row for row in listed if ms_of(row["window_end"]) == end) for end in reversed(ends)]
+            shown = [(int(row[2]), int(row[3]), int(row[-1])) for row in table(section(html, "windows"))]
+            assert shown == [counts for counts in sums if any(counts)]
+            first = 2 if key else 1
+            cells = [row[first : first + 3] for row in table(section(html, "rows"))]
+            assert Counter(tuple(map(int, row)) for row in cells) == Counter(_sums([row]) for row in listed)
+
+
+def _sums(listed: Iterable[dict[str, Any]]) -> tuple[int, int, int]:
+    counts = [(row["page_views"], row["clicks"], row["late_events"]) for row in listed]
+    return tuple(map(sum, zip(*counts, strict=True))) if counts else (0, 0, 0)  # type: ignore[return-value] # three
+
+
+def test_every_sum_of_the_file_of_a_day_is_that_of_the_tables(warehouse: Path, tmp_path: Path) -> None:
+    assert (
+        main(["report", "--warehouse", str(warehouse), "--output", str(tmp_path / "day"), "--day", "2024-05-01"]) == 0
+    )
+    html, reasons, site = (tmp_path / "day").read_text(), letters(warehouse), windows(warehouse, "site")
+    batches = {row["batch"] for row in rows(warehouse, "ledger")}
+    sums = {name: sum(counts[name] for counts in site.values()) for name in ("page_views", "clicks")}
+    assert numbers(section(html, "now")) == {
+        "page views": sums["page_views"],
+        "clicks": sums["clicks"],
+        "users": len(windows(warehouse, "users", "user_id")),
+        "records read": ledger_sum(warehouse, "records"),
+        "dead letters": reasons.total(),
+    }
+    assert f"in {len(batches)} batches" in text_of(section(html, "now"))
+    bars = [[int(cell) for cell in row[2:]] for row in table(section(html, "traffic"))]  # each of some windows
+    sums["late_events"] = sum(counts["late_events"] for counts in site.values())
+    assert [sum(column) for column in zip(*bars, strict=True)] == [*sums.values()]
+    users = {user: counts["page_views"] for user, counts in windows(warehouse, "users", "user_id").items()}
+    assert {name: int(count) for name, count in table(section(html, "top-user_id"))} == users
+    dead = section(html, "dead").partition("</tbody>")[0] + "</tbody>"
+    assert sum(int(row[2]) for row in table(dead)) == reasons.total()
+    assert f"{reasons['partly_late']} too late for some of their windows" in text_of(section(html, "changed"))
 
 
 def test_each_number_of_late_events_names_what_it_counts(warehouse: Path, page: Served) -> None:

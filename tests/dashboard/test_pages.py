@@ -59,7 +59,7 @@ def test_the_first_screen_has_every_section(served: Served) -> None:
     ):
         assert heading in answer
     assert "Nothing was committed for" in answer
-    assert "No service answers at" in answer
+    assert "The service is stopped, or on another host: nothing listens at" in answer
     assert "it balances" in answer
     assert "Partition 1 is idle" in answer or "Partitions 1, 2 are idle" in answer
 
@@ -94,6 +94,7 @@ def test_the_history_of_a_user_has_the_rows_of_each_report(served: Served) -> No
     answer = served.get("/users?id=bob").words()
     assert "User <bdi>bob</bdi>" in answer
     assert "first seen" in answer  # of user_totals
+    assert "<dt>bucket</dt>" not in answer
     for report in ("page views", "sessions", "pairs"):
         assert f">{report}</h2>" in answer
     assert "cid" not in answer

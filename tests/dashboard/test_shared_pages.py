@@ -10,11 +10,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from http_server.listening import listen
 from pipeline.instants import now_ms
 from pipeline.metrics.exporter import Exporter
 from pipeline.metrics.observer import Observer
-from pipeline.reading import health_client
 from pipeline.reading.dashboard import dashboard_pages, shared_views
 from pipeline.reading.ledger_summary import read_summary
 from pipeline.reading.pages import table_reader
@@ -168,11 +166,3 @@ def test_while_nothing_is_committed_the_page_says_what_the_service_reports(tmp_p
     assert "A batch starts every 30 s; no batch was committed yet; 1,406 records wait." in words
     assert 'class="notice"' in words
     assert "notice warn" not in words
-
-
-def test_a_service_that_hangs_is_not_reported_as_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health_client, "_ANSWER_S", 0.1)
-    with closing(listen("127.0.0.1", 0)) as silent:
-        health = health_client.service_health(MetricsSettings(port=silent.getsockname()[1]))
-    assert not health.is_healthy
-    assert health.sentence.endswith("has not answered within 0.1 s: it may be stuck.")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_line.counts import counted
 from pipeline.event_time import rules
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.base import Windows
@@ -17,7 +18,7 @@ from pipeline.event_time.windows.cumulate import Cumulate
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 from pipeline.instants import span_of
-from pipeline.reading.pages.page_text import counted, sentence_case, share, windows_in_words
+from pipeline.reading.pages.page_text import sentence_case, share, windows_in_words
 from pipeline.reading.pages.time_axis import Axis
 from pipeline.reading.pages.top_lists import page_zone
 from pipeline.reading.pages.window_names import clock_text, date_text, moment_text, window_name, zone_of_report

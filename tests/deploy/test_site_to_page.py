@@ -84,6 +84,6 @@ def tells_what_is_going_on(here: Here, phone: Eyes, dashboard: Process) -> None:
     look(here, phone)
     now = phone.page.locator("#now")
     expect(now).to_contain_text("Nothing was committed for", timeout=PATIENCE_S * 1000)
-    expect(now).to_contain_text("it is probably not running")
+    expect(now).to_contain_text("The service is stopped")
     assert phone.overflow() <= 0
     assert dashboard.alive

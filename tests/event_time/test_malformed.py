@@ -71,7 +71,7 @@ def test_the_sentence_says_what_was_found_and_what_to_do() -> None:
         share_after(LIMIT, [(10_000, 9_799)]), {"no schema has this schema id": 9_000, "empty": 799}
     )
     assert message == (
-        "of the last 10,000 records 97.9 % are malformed (most often: no schema has this schema id), more than "
+        "97.9 % of 10,000 recent records are malformed (most often: no schema has this schema id), more than "
         "dead_letters.limit = 0.9 allows: is kafka.topic the right topic, are the schemas the right ones? Nothing of "
         "this batch was committed. If the topic has events of other kinds, too, set schemas.mapping.other_kinds to "
         "left_out; if these records are to be dead letters, set dead_letters.limit to 1"
@@ -80,4 +80,4 @@ def test_the_sentence_says_what_was_found_and_what_to_do() -> None:
 
 def test_a_share_is_reported_without_rounding_up() -> None:
     state = share_after(LIMIT, [(100_000, 99_999)])
-    assert " 99.9 % are malformed, more" in limit_exceeded_message(state, {})
+    assert "99.9 % of 100,000 recent records are malformed, more" in limit_exceeded_message(state, {})

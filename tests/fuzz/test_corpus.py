@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.app import open_service
-from pipeline.fold import driver_chunks
-from pipeline.service import guesses
+from pipeline.tuning import STANDARD, Tuning
 from producers.encode import encode_one, header
 from schemas import load_schemas
 from tests.fuzz.bulk import Bulk
@@ -35,25 +34,23 @@ def cut() -> list[bytes]:
     return [whole[:end] for end in range(len(whole))]
 
 
-@pytest.mark.parametrize("large_batch", [guesses.LARGE_BATCH, 1], ids=["in the fold", "kept apart"])
-@pytest.mark.parametrize("chunk_bytes", [driver_chunks.CHUNK_BYTES, LARGE], ids=["at once", "in pieces"])
+@pytest.mark.parametrize("large_batch", [STANDARD.large_batch_records, 1], ids=["in the fold", "kept apart"])
+@pytest.mark.parametrize("chunk_bytes", [STANDARD.chunk_bytes, LARGE], ids=["at once", "in pieces"])
 def test_each_record_of_the_corpus_is_judged_by_its_bytes_however_the_driver_takes_the_fold(
     chunk_bytes: int,
     large_batch: int,
     broker: Cluster,
     make_topic: Callable[..., str],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", chunk_bytes)
-    monkeypatch.setattr(guesses, "LARGE_BATCH", large_batch)
     topic = make_topic(partitions=1)
     settings = settings_of(broker, topic, tmp_path, time={"bound": "36500d"})
     oracle = Oracle(load_schemas(), settings.policy())
     values: list[bytes | None] = [*corpus().values(), None, b"", *cut(), *large(), *(b"?" for _ in KEYS)]
     keys = [KEYS[number % len(KEYS)] for number in range(len(values))]
     Bulk(broker.bootstrap_servers, topic, 1, NOW).send(values, keys)
-    with open_service(settings) as service:
+    tuning = Tuning(chunk_bytes=chunk_bytes, large_batch_records=large_batch)
+    with open_service(settings, tuning=tuning) as service:
         service.drain()
     records = enumerate(zip(values, keys, strict=True))
     assert_outcomes(tmp_path, {(0, n): Sent(value, key, oracle(value, NOW, None)) for n, (value, key) in records})

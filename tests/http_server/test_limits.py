@@ -40,6 +40,6 @@ def test_a_log_passes_some_lines_in_a_period_and_says_how_many_it_dropped() -> N
     assert [passed() for _ in range(4)] == ["bad request", "bad request", None, None]
     assert passed(logging.CRITICAL) == "bad request"
     now[0] = 60
-    assert passed() == "bad request (2 more lines were dropped)"
+    assert passed() == "bad request (2 more lines dropped)"
     now[0] = 120
     assert passed() == "bad request"

@@ -52,7 +52,7 @@ def test_a_stuck_or_missing_service_is_one_sentence_and_exit_code_1(
     assert capsys.readouterr().err.startswith("tidemark: Unhealthy: the service starts; its last loop was 721.0 s ago")
     assert main(["health", "--metrics.port=1"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("tidemark: no service answers at http://")
+    assert line.startswith("tidemark: The service is stopped, or on another host: nothing listens at http://")
 
 
 def test_health_trusts_only_the_configured_certificate_of_an_encrypted_page(

@@ -13,6 +13,7 @@ from command_line.terminal import Console
 from demo.children import free_port
 from pipeline.cli import main
 from pipeline.errors import SetUpError
+from pipeline.reading.health_client import ServiceHealth
 from pipeline.reading.status_view import Status
 from pipeline.reading.status_watch import LatestStatus
 from tests.support.terminal import BACK, CTRL_C, CURSOR_HIDDEN, CURSOR_SHOWN, OTHER_SCREEN, Terminal
@@ -21,6 +22,7 @@ from tests.verify.site import NOON, PAGE_VIEWS_ALONE, Site
 from tests.verify.site import Event as Visit
 
 WAIT_S = 60
+HEALTHY = ServiceHealth(is_healthy=True, sentence="It works.")
 
 
 def sees(terminal: Terminal, words: str) -> None:
@@ -138,7 +140,7 @@ def test_a_defect_of_ours_ends_it_and_is_not_hidden() -> None:
             raise answer
         return answer
 
-    latest, stop = LatestStatus(read, timedelta(milliseconds=1)), Event()
+    latest, stop = LatestStatus(read, timedelta(milliseconds=1), lambda: HEALTHY), Event()
     latest.keep_reading(stop)
     assert stop.wait(WAIT_S)
     with pytest.raises(ZeroDivisionError):

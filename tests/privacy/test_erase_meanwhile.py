@@ -20,6 +20,7 @@ from pipeline.results.publication import Publication
 from pipeline.results.result_kind import Merge, ResultKind, SourceTables
 from pipeline.results.result_table import PublicationPlan, ResultChunk
 from pipeline.settings.model import Settings
+from pipeline.tuning import STANDARD
 from tests.chaos.library import NEEDS_FAULTS
 from tests.chaos.rules import Action, Faults, Rule
 from tests.support.conservation import assert_conserved
@@ -44,7 +45,7 @@ class Meanwhile(ResultKind[Firing]):
     """A kind that calls `act` once, after its rows are computed and before they are written."""
 
     def __init__(self, kind: ResultKind[Any], act: Callable[[], object]) -> None:
-        super().__init__(kind.spec)
+        super().__init__(kind.spec, STANDARD)
         self._kind = kind
         self._acts = [act]
 

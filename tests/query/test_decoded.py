@@ -31,8 +31,7 @@ def test_a_truncated_value_is_decoded_up_to_its_end(cut: int) -> None:
 
 def test_bytes_that_are_left_over_are_counted() -> None:
     assert (
-        decode_value(WHOLE + b"abc", SCHEMAS).sentence
-        == "It is Avro of schema 1, UserEvent, and 3 bytes are left over."
+        decode_value(WHOLE + b"abc", SCHEMAS).sentence == "It is Avro of schema 1, UserEvent, with 3 bytes left over."
     )
 
 

@@ -97,7 +97,8 @@ def test_rejected_records_kept_apart_contain_no_duplicates_and_nothing_is_read_t
         counted, rejected = plan.split_rejected(marked)
         rows = plan.unpacked(plan.packed(counted)).persist()
         statistics = list(starmap(Statistic, plan.spark_statistics(rows, 0).collect()))
-    letters = [row for chunk in driver_chunks.rejected_chunks(rejected) for row in chunk.to_pylist()]
+    chunks = driver_chunks.rejected_chunks(rejected, plan.chunk_bytes)
+    letters = [row for chunk in chunks for row in chunk.to_pylist()]
     keyed.unpersist()
     rows.unpersist()
     counts = {Check(row.check): row.records for row in statistics if not row.grouping}

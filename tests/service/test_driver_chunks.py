@@ -17,6 +17,7 @@ from pipeline.runtime.spark import spark_session
 from pipeline.service.guesses import Guesses
 from pipeline.settings.model import Settings, SparkSettings
 from pipeline.tables.large import NOTHING, Large
+from pipeline.tuning import STANDARD
 from producers.encode import header
 from schemas import load_schemas
 from schemas.fields import EventSchemas
@@ -77,7 +78,7 @@ def test_statistics_equal_those_that_spark_computes(spark: SparkSession) -> None
     assert len({statistic.check for statistic in expected}) > 3
 
 
-def test_statistics_of_several_slices_add_up_to_the_same(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statistics_of_several_slices_add_up_to_the_same(spark: SparkSession) -> None:
     fold = plan()
     values = [(event(n), b"", None, b"noise", event(n))[n % 5] for n in range(140)]
     collected = driver_chunks.collect(
@@ -85,7 +86,7 @@ def test_statistics_of_several_slices_add_up_to_the_same(spark: SparkSession, mo
     )
     assert collected is not None
     at_once = fold.driver_statistics(collected, NOW)
-    monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", collected.nbytes // 4)
+    fold.chunk_bytes = collected.nbytes // 4
     in_chunks = fold.driver_statistics(collected, NOW)
     assert len(in_chunks) > len(at_once)
     assert Tallies.of_rows(in_chunks) == Tallies.of_rows(at_once)
@@ -133,19 +134,18 @@ def test_a_fold_larger_than_the_driver_may_receive_is_not_collected(spark: Spark
     assert driver_chunks.collect(fold.packed(rows)) is None
 
 
-def test_collected_rows_are_written_in_slices(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_collected_rows_are_written_in_slices(spark: SparkSession) -> None:
     fold = plan()
     rows = records(spark, [event(n) for n in range(50)])
     collected = driver_chunks.collect(fold.packed(fold.keyed(as_read(rows, fold), BatchContext(None, NOW))))
     assert collected is not None
-    monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", collected.nbytes // 3)
-    rows_of_slices = [row for part in driver_chunks.slices(collected) for row in part.to_pylist()]
-    assert rows_of_slices == collected.to_pylist()
-    assert len(list(driver_chunks.slices(collected))) > 2
+    parts = [*driver_chunks.slices(collected, collected.nbytes // 3)]
+    assert [row for part in parts for row in part.to_pylist()] == collected.to_pylist()
+    assert len(parts) > 2
 
 
 def test_a_batch_with_larger_records_than_the_last_is_guessed_wrong_once() -> None:
-    guesses = Guesses(NOTHING, 128_000_000)
+    guesses = Guesses(NOTHING, 128_000_000, STANDARD.large_batch_records)
     assert guesses.is_small(100_000, 3)
     assert not guesses.is_small(5_000_000, 1)
     guesses.committed(Tallies.of_rows([Statistic(0, 0, 1, None, 0, 10, None, 10_000_000)]))
@@ -159,5 +159,5 @@ def test_a_fold_for_executors_is_not_small() -> None:
         def write(self, *_: object) -> None: ...
         def write_rows(self, *_: object) -> None: ...
 
-    assert not Guesses(Large(NoExecutors(), 300), 128_000_000).is_small(100, 3)
-    assert Guesses(Large(NoExecutors(), 300), 128_000_000).is_small(99, 3)
+    assert not Guesses(Large(NoExecutors(), 300), 128_000_000, STANDARD.large_batch_records).is_small(100, 3)
+    assert Guesses(Large(NoExecutors(), 300), 128_000_000, STANDARD.large_batch_records).is_small(99, 3)

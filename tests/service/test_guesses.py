@@ -8,9 +8,10 @@ from pipeline.event_time.policy import Verdict
 from pipeline.event_time.tallies import Tallies, Tally
 from pipeline.fold import driver_chunks
 from pipeline.fold.statistics import Sample
-from pipeline.service.guesses import LARGE_BATCH, Guesses, dead_letter_count
+from pipeline.service.guesses import Guesses, dead_letter_count
 from pipeline.tables.large import NOTHING
 
+LARGE_BATCH = 200_000
 ROOM = 384 * 1024 * 1024
 
 
@@ -24,7 +25,7 @@ def never() -> Sample:
 
 
 def test_no_sample_is_taken_of_a_small_batch() -> None:
-    guesses = Guesses(NOTHING, ROOM)
+    guesses = Guesses(NOTHING, ROOM, LARGE_BATCH)
     assert not guesses.are_many_rejected(LARGE_BATCH - 1, never)
     guesses.committed(batch(0, 100))
     assert not guesses.are_many_rejected(LARGE_BATCH - 1, never)
@@ -32,11 +33,11 @@ def test_no_sample_is_taken_of_a_small_batch() -> None:
 
 @pytest.mark.parametrize(("share", "are_many"), [(0.0, False), (0.12, False), (0.125, True), (1.0, True)])
 def test_a_large_first_batch_uses_a_sample(share: float, are_many: bool) -> None:
-    assert Guesses(NOTHING, ROOM).are_many_rejected(LARGE_BATCH, lambda: Sample(share, 70.0)) is are_many
+    assert Guesses(NOTHING, ROOM, LARGE_BATCH).are_many_rejected(LARGE_BATCH, lambda: Sample(share, 70.0)) is are_many
 
 
 def test_later_batches_use_the_last_batch_with_records() -> None:
-    guesses = Guesses(NOTHING, ROOM)
+    guesses = Guesses(NOTHING, ROOM, LARGE_BATCH)
     guesses.committed(batch(100, 0))
     assert not guesses.are_many_rejected(LARGE_BATCH, never)
     guesses.committed(batch(80, 20))
@@ -52,18 +53,18 @@ def test_records_that_are_late_for_some_windows_are_also_dead_letters() -> None:
 
 
 def test_a_fold_is_small_if_each_record_can_be_a_row_of_the_size_in_the_sample() -> None:
-    guesses = Guesses(NOTHING, ROOM)
+    guesses = Guesses(NOTHING, ROOM, LARGE_BATCH)
     assert not guesses.is_small(5_000_000, 1), "nothing is known of its rows"
     assert not guesses.are_many_rejected(5_000_000, lambda: Sample(0.0, 68.0))
     assert guesses.is_small(5_000_000, 1)
     assert not guesses.is_small(6_000_000, 1)
-    guesses = Guesses(NOTHING, ROOM)
+    guesses = Guesses(NOTHING, ROOM, LARGE_BATCH)
     assert not guesses.are_many_rejected(5_000_000, lambda: Sample(0.0, 92.0))
     assert not guesses.is_small(5_000_000, 1), "of users with long names"
 
 
 def test_an_empty_sample_does_not_change_the_row_size() -> None:
-    guesses = Guesses(NOTHING, ROOM)
+    guesses = Guesses(NOTHING, ROOM, LARGE_BATCH)
     assert not guesses.are_many_rejected(LARGE_BATCH, lambda: Sample(0.0, 0.0))
     assert not guesses.is_small(5_000_000, 1)
 

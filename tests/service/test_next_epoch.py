@@ -94,7 +94,7 @@ def test_a_loss_that_the_settings_allow_is_recorded() -> None:
     found = decide(replace(OLD, kafka=kafka, topic=replace(TOPIC, earliest={0: 45, 1: 0})))
     assert found.batch.lost == {0: 5}
     assert (found.batch.before.positions[0], found.batch.after.positions[0]) == (40, 45)
-    assert remarks(found, kafka) == ["5 offsets of partition 0 were deleted before they were read"]
+    assert remarks(found, kafka) == ["deleted before they were read: 5 offsets of partition 0"]
 
 
 def test_a_start_position_is_for_a_new_warehouse() -> None:

@@ -120,7 +120,7 @@ def test_an_error_that_is_not_the_stores_is_raised_and_ends_publication(bench: B
 def test_waiting_for_a_store_that_refuses_ends_with_an_error_after_a_few_tries(bench: Bench) -> None:
     bench.refusing = True
     bench.publisher.offer(fired(1), 11)
-    with pytest.raises(TransientError, match="1 committed batches are not published: no room"):
+    with pytest.raises(TransientError, match="1 committed batch not published: no room"):
         bench.publisher.flush()
     bench.refusing = False
     bench.publisher.flush()

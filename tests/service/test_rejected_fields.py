@@ -31,6 +31,7 @@ STAMP = datetime(2026, 1, 1, tzinfo=UTC)
 NOW = int(STAMP.timestamp() * 1000)
 CONTEXT = BatchContext(NOW - 60_000, NOW)
 PARTITIONS = 3
+CHUNK_BYTES = 250
 POLICY = Settings().policy()
 
 
@@ -60,16 +61,16 @@ def rows_of(table: pa.Table) -> Counter[tuple[object, ...]]:
     return Counter(tuple(row[name] for name in names) for row in table.to_pylist())
 
 
-def test_dead_letters_and_panes_equal_those_of_one_group_per_rejected_record(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", 250)
+def test_dead_letters_and_panes_equal_those_of_one_group_per_rejected_record(spark: SparkSession) -> None:
     values = [(event(time=NOW - n * 60_000), b"", b"noise %d" % n, header(1) + bytes(n))[n % 4] for n in range(200)]
     fold, records, watermark = plan(), read(spark, values), CONTEXT.watermark
     together = fold.fold(as_read(records, fold), CONTEXT).toArrow()
     keyed = fold.keyed(as_read(records, fold), CONTEXT, keeps_apart=True).persist()
     counted, rejected = fold.split_rejected(keyed)
-    rows, chunks = fold.unpacked(fold.packed(counted)).toArrow(), list(driver_chunks.rejected_chunks(rejected))
+    rows, chunks = (
+        fold.unpacked(fold.packed(counted)).toArrow(),
+        list(driver_chunks.rejected_chunks(rejected, CHUNK_BYTES)),
+    )
     keyed.unpersist()
     assert len(chunks) > 5
     letters = pa.concat_tables([dead_letters(chunk, "t", 1, watermark) for chunk in chunks])
@@ -88,7 +89,7 @@ def test_an_empty_batch_has_no_chunks_and_no_share(spark: SparkSession) -> None:
     assert (
         list(
             driver_chunks.rejected_chunks(
-                fold.split_rejected(fold.keyed(as_read(records, fold), CONTEXT, keeps_apart=True))[1]
+                fold.split_rejected(fold.keyed(as_read(records, fold), CONTEXT, keeps_apart=True))[1], CHUNK_BYTES
             )
         )
         == []
@@ -102,12 +103,11 @@ def test_without_keys_a_row_has_no_texts(spark: SparkSession) -> None:
     assert fold.sample(as_read(read(spark, [event()]), fold), CONTEXT) == (0.0, 56.0)
 
 
-def test_jobs_read_a_part_of_every_partition_and_together_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver_chunks, "CHUNK_BYTES", 250)
+def test_jobs_read_a_part_of_every_partition_and_together_everything() -> None:
     step = 2**48 // 16
     blocks = np.concatenate([np.arange(100), step + np.arange(0, 300, 3), 5 * step + np.arange(2)]).astype(np.int64)
     sizes = np.full(len(blocks), 100, np.int64)
-    jobs = list(driver_chunks.block_ranges(blocks, sizes))
+    jobs = list(driver_chunks.block_ranges(blocks, sizes, CHUNK_BYTES))
     ranges = [block_range for job in jobs for block_range in job]
     assert sorted(block for block in blocks for start, end in ranges if start <= block < end) == blocks.tolist()
     most = max(sum(start <= block < end for block in blocks for start, end in job) for job in jobs)

@@ -14,23 +14,17 @@ from pipeline.event_time.windows.count import Counts
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 from pipeline.kafka.topic import Identity
-from pipeline.results import levels
 from pipeline.service import maintenance
-from pipeline.tables import event_id_table as event_ids_table
 from pipeline.tables import handle, housekeeping
-from pipeline.tables import ledger as ledger_table
 from tests.simulation import points
 from tests.simulation.events import MINUTE, Topic
 from tests.simulation.rules import GAP, TEN, Rules, Shape
 
 
 def prepare() -> None:
-    """Makes the points, has upkeep find work in small tables, and leaves out what only measures or is for disks."""
+    """Makes the points, and leaves out what only measures or is for disks."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     points.install()
-    put(levels, _MANY=2)
-    for module in (housekeeping, event_ids_table, ledger_table):
-        put(module, _MANY_FILES=2)
     # Nothing in a run is old enough for these.
     put(housekeeping, remove_dead_files=lambda *_: None, shorten_log=lambda *_: None)
     put(handle, sync=lambda *_: None)

@@ -12,7 +12,7 @@ from pipeline.amend import watermark_reset as reset_verb
 from pipeline.amend.erase.erasure import erase_person, persons_rows
 from pipeline.event_time.firing import WindowsDue
 from pipeline.results import corrections as corrections_module
-from pipeline.results import layout, levels
+from pipeline.results import layout
 from pipeline.results.corrections import Corrections
 from pipeline.results.kind_registry import kind_of, kinds_of
 from pipeline.results.publication import Publication
@@ -111,10 +111,8 @@ def test_a_reset_is_one_commit_and_a_start_that_is_cut_off_leaves_the_rest_to_th
 
 @pytest.mark.parametrize("settings", [rules.GRID, rules.SESSIONS], ids=["grid", "sessions"])
 def test_upkeep_by_a_wrong_clock_leaves_what_a_reset_opens_again(
-    settings: Rules, tmp_path: Path, put_back: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+    settings: Rules, tmp_path: Path, put_back: Callable[[], str]
 ) -> None:
-    monkeypatch.setattr(levels, "_MANY", 2)
-    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 1)
     service = process(tmp_path, WRONG, settings, has_upkeep=True).open()
     service.stage.now = AT_25
     for _ in range(3):

@@ -1,15 +1,12 @@
 """A table that was copied earlier or later than the others: a start repairs the warehouse or refuses it."""
 
 import shutil
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from pipeline.errors import SetUpError
-from pipeline.results import levels
-from pipeline.service import maintenance
 from tests.simulation import judge, rules
 from tests.simulation.events import LATE, MINUTE, NOON
 from tests.simulation.model import Model
@@ -29,7 +26,7 @@ def service(warehouse: Path, now: int = NOON) -> Process:
 
 
 @pytest.fixture(scope="module")
-def copies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
+def copies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Copies of a warehouse: `early` and `late` in its first epoch, `after` in its second."""
     folder = tmp_path_factory.mktemp("copies")
     warehouse, made = folder / "warehouse", dict[str, Path]()
@@ -37,19 +34,16 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]
     def copy(name: str) -> None:
         made[name] = Path(shutil.copytree(warehouse, folder / name))
 
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(levels, "_MANY", 2)
-        patched.setattr(maintenance, "_EVERY_BATCHES", 1)
-        first = service(warehouse).open()
-        first.take(4)
-        copy("early")
-        first.take(4)
-        first.take(3)
-        copy("late")
-        second = service(warehouse).open()
-        second.take(2)
-        copy("after")
-        yield made
+    first = service(warehouse).open()
+    first.take(4)
+    copy("early")
+    first.take(4)
+    first.take(3)
+    copy("late")
+    second = service(warehouse).open()
+    second.take(2)
+    copy("after")
+    return made
 
 
 def read_to_the_end(warehouse: Path) -> None:

@@ -32,6 +32,7 @@ from pipeline.tables.large import NOTHING
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES
 from pipeline.tables.store_errors import is_of_store
+from pipeline.tuning import Tuning
 from tests.simulation.events import MINUTE, Topic
 from tests.simulation.fold import Fold
 from tests.simulation.rules import Rules
@@ -40,6 +41,8 @@ from tests.simulation.writers import Stage
 
 _KAFKA: Final = KafkaSettings(topic="t")
 _ATTEMPTS: Final = 4
+TUNING: Final = Tuning(merged_runs=2, small_files=2, ledger_files=2)
+"""Upkeep finds work in small tables."""
 
 
 @dataclass
@@ -66,7 +69,7 @@ class Process:
 
     def open(self) -> "Process":
         """Starts: opens an epoch, and whatever a start writes."""
-        self.resources = self._resources(Ledger(self.warehouse))
+        self.resources = self._resources(Ledger(self.warehouse, many_files=TUNING.ledger_files))
         opened = open_epoch(self.resources, _KAFKA, self.own)
         self.outbox = Outbox()
         self._hold(opened)
@@ -74,9 +77,9 @@ class Process:
 
     def on(self, stage: Stage, warehouse: str) -> "Process":
         """Returns this running service on a copy of its warehouse, with handles that are as new as its own."""
-        kinds = kinds_of(warehouse, self.progress.policy, NOTHING)
+        kinds = kinds_of(warehouse, self.progress.policy, NOTHING, TUNING)
         twin = replace(self, stage=stage, warehouse=warehouse, errors=[], own=replace(self.own))
-        ledger = Ledger(warehouse)
+        ledger = Ledger(warehouse, many_files=TUNING.ledger_files)
         ledger.latest()
         twin.resources = twin._resources(ledger)
         twin.outbox = Outbox()
@@ -110,6 +113,7 @@ class Process:
             observer=nothing,
             retention=kept if self.rules.keeps_rows_ms is not None else {},
             large=NOTHING,
+            tuning=TUNING,
         )
 
     def _hold(self, opened: Opened) -> None:

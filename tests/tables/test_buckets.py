@@ -21,8 +21,7 @@ from pipeline.amend.erase.erasure import erase_person
 from pipeline.errors import Replaced
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.window_states import Firings
-from pipeline.results import buckets, result_table
-from pipeline.results import user_totals_kind as kind
+from pipeline.results import buckets
 from pipeline.results.corrections import Corrections
 from pipeline.results.kind_registry import kinds_of
 from pipeline.results.publication import Publication
@@ -30,6 +29,7 @@ from pipeline.settings.model import Settings
 from pipeline.tables.housekeeping import take_over
 from pipeline.tables.schemas import USER_TOTALS
 from pipeline.tables.transactions import WRITER_APP
+from pipeline.tuning import STANDARD, Tuning
 from tests.crash.store_faults import Refusal, refusing
 from tests.privacy.test_erase_meanwhile import Meanwhile
 from tests.support.conservation import violations
@@ -42,17 +42,8 @@ GAP = 5
 HASHES = st.lists(st.integers(0, 2**20 - 1), unique=True, max_size=90)
 
 
-@pytest.fixture
-def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limits a bucket to three users, and a commit to six rows."""
-    monkeypatch.setattr(buckets.split, "__defaults__", (3,))
-    monkeypatch.setattr(kind, "MANY_ROWS", 6)
-
-
-@pytest.fixture(params=[result_table.MANY_ROWS, 2], ids=["at once", "in parts"])
-def _users_at_a_time(request: pytest.FixtureRequest, _small: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limits how many users one statement writes."""
-    monkeypatch.setattr(result_table, "MANY_ROWS", request.param)
+FEW = Tuning(bucket_rows=3, chunk_rows=6)
+"""A bucket has at most three users, and a commit six rows."""
 
 
 @given(HASHES, st.integers(0, 90), st.integers(1, 9))
@@ -104,10 +95,13 @@ def files(warehouse: Path) -> dict[str, int]:
     return dict(zip(actions["path"].to_pylist(), actions["partition.bucket"].to_pylist(), strict=True))
 
 
-@pytest.mark.usefixtures("_users_at_a_time")
+@pytest.mark.parametrize("at_a_time", [STANDARD.statement_rows, 2], ids=["at once", "in parts"])
 @pytest.mark.parametrize("seed", range(2))
-def test_the_table_is_the_truth_after_every_batch_and_only_what_changed_is_written(seed: int, tmp_path: Path) -> None:
-    chance, truth, site = Random(seed), Truth(), Site(tmp_path, SMALL).open()
+def test_the_table_is_the_truth_after_every_batch_and_only_what_changed_is_written(
+    seed: int, at_a_time: int, tmp_path: Path
+) -> None:
+    chance, truth = Random(seed), Truth()
+    site = Site(tmp_path, SMALL, tuning=replace(FEW, statement_rows=at_a_time)).open()
     spared = 0
     for place, events in enumerate(steps(chance, 12)):
         before = files(tmp_path) if place else {}
@@ -133,17 +127,25 @@ def test_the_table_is_the_truth_after_every_batch_and_only_what_changed_is_writt
     assert not violations(tmp_path)
 
 
-@pytest.mark.usefixtures("_small")
 def test_a_start_with_nothing_new_writes_no_file(tmp_path: Path) -> None:
-    site = Site(tmp_path, SMALL).open().batch(*(Event(1, f"user-{number}") for number in range(20))).batch(Event(11))
+    site = (
+        Site(tmp_path, SMALL, tuning=FEW)
+        .open()
+        .batch(*(Event(1, f"user-{number}") for number in range(20)))
+        .batch(Event(11))
+    )
     before = files(tmp_path)
     site.open()
     assert files(tmp_path) == before
 
 
-@pytest.mark.usefixtures("_small")
 def test_a_removed_table_is_recreated(tmp_path: Path) -> None:
-    site = Site(tmp_path, SMALL).open().batch(*(Event(1, f"user-{number}") for number in range(20))).batch(Event(11))
+    site = (
+        Site(tmp_path, SMALL, tuning=FEW)
+        .open()
+        .batch(*(Event(1, f"user-{number}") for number in range(20)))
+        .batch(Event(11))
+    )
     before = user_totals(tmp_path)
     shutil.rmtree(tmp_path / "user_totals")
     site.open()
@@ -153,12 +155,16 @@ def test_a_removed_table_is_recreated(tmp_path: Path) -> None:
 
 def due_of_many(warehouse: Path) -> tuple[Site, Firings]:
     """A site of few users whose last batch brought more of them, and what of it is not published yet."""
-    site = Site(warehouse, SMALL).open().batch(*(Event(1, f"user-{number}") for number in range(3))).batch(Event(11))
+    site = (
+        Site(warehouse, SMALL, tuning=FEW)
+        .open()
+        .batch(*(Event(1, f"user-{number}") for number in range(3)))
+        .batch(Event(11))
+    )
     site.batch(*(Event(21, f"user-{number}") for number in range(20)), publish=False)
     return site, {"user_totals": site.dues["user_totals"]}
 
 
-@pytest.mark.usefixtures("_small")
 def test_a_replaced_service_cannot_commit_between_two_commits_of_a_publication(tmp_path: Path) -> None:
     site, due = due_of_many(tmp_path)
 
@@ -166,37 +172,42 @@ def test_a_replaced_service_cannot_commit_between_two_commits_of_a_publication(t
         with pytest.raises(Replaced):
             site.publication.publish(due, site.number)
 
-    newer, number = Meanwhile(kinds_of(str(tmp_path), SMALL)[1], meanwhile), (site.number // EPOCH + 1) * EPOCH
+    newer, number = (
+        Meanwhile(kinds_of(str(tmp_path), SMALL, tuning=FEW)[1], meanwhile),
+        (site.number // EPOCH + 1) * EPOCH,
+    )
     take_over(str(tmp_path), (), number, None)
     Publication(str(tmp_path), [newer]).publish(due, number)
     assert len(user_totals(tmp_path)) == 21
 
 
-@pytest.mark.usefixtures("_users_at_a_time")
-def test_users_are_taken_in_parts_where_they_are_many(tmp_path: Path) -> None:
-    site = Site(tmp_path, SMALL).open()
+@pytest.mark.parametrize("at_a_time", [STANDARD.statement_rows, 2], ids=["at once", "in parts"])
+def test_users_are_taken_in_parts_where_they_are_many(at_a_time: int, tmp_path: Path) -> None:
+    site = Site(tmp_path, SMALL, tuning=replace(FEW, statement_rows=at_a_time)).open()
     before = DeltaTable(USER_TOTALS.uri(str(tmp_path))).version()
     site.batch(*(Event(1, f"user-{number}") for number in range(40))).batch(Event(11))
     commits = DeltaTable(USER_TOTALS.uri(str(tmp_path))).version() - before
-    at_a_time: int = result_table.MANY_ROWS
     assert commits > 12 if at_a_time == 2 else commits < 4, commits
     assert len(user_totals(tmp_path)) == 41
 
 
-@pytest.mark.usefixtures("_small")
 def test_rows_that_an_older_process_wrote_meanwhile_are_not_there_twice(tmp_path: Path) -> None:
     site, due = due_of_many(tmp_path)
     last = site.number
     site.batch(Event(31, "user-1"), publish=False)
-    newer = Meanwhile(kinds_of(str(tmp_path), SMALL)[1], lambda: site.publication.publish(due, last))
+    newer = Meanwhile(kinds_of(str(tmp_path), SMALL, tuning=FEW)[1], lambda: site.publication.publish(due, last))
     Publication(str(tmp_path), [newer]).publish(due, site.number)
     assert len(user_totals(tmp_path)) == 21
     assert not violations(tmp_path)
 
 
-@pytest.mark.usefixtures("_small")
 def test_a_correction_counts_once_even_after_an_earlier_correction_was_erased(tmp_path: Path) -> None:
-    site = Site(tmp_path, SMALL).open().batch(*(Event(1, f"user-{number}") for number in range(20))).batch(Event(11))
+    site = (
+        Site(tmp_path, SMALL, tuning=FEW)
+        .open()
+        .batch(*(Event(1, f"user-{number}") for number in range(20)))
+        .batch(Event(11))
+    )
     fixed = {"report": "user_totals", "topic": "t", "partition": 0, "page_views": 1, "clicks": 0, "late_events": 0}
 
     def decide(user: str) -> None:
@@ -230,10 +241,11 @@ def older_table(warehouse: Path) -> None:
     write_deltalake(made, data, mode="append", commit_properties=done)
 
 
-@pytest.mark.usefixtures("_small")
 def test_a_table_without_buckets_gets_them_at_a_start_and_goes_on(tmp_path: Path) -> None:
     truth = Truth()
-    site = Site(tmp_path, SMALL).open().batch(*truth.add([Event(1, f"user-{number}") for number in range(20)]))
+    site = (
+        Site(tmp_path, SMALL, tuning=FEW).open().batch(*truth.add([Event(1, f"user-{number}") for number in range(20)]))
+    )
     site.batch(*truth.add([Event(11)]))
     older_table(tmp_path)
     assert not violations(tmp_path)

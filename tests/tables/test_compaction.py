@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.results import result_kind
-from pipeline.results.result_table import MANY_ROWS, panes_sql
+from pipeline.results.kind_registry import kind_of
+from pipeline.results.result_table import panes_sql
 from pipeline.tables.query import query
+from pipeline.tuning import STANDARD
 from tests.verify.site import POLICY, REPORTS, Event, Site
 
 pytestmark = pytest.mark.slow
@@ -35,10 +36,8 @@ def test_each_key_is_in_exactly_one_portion(tmp_path: Path) -> None:
     site = Site(tmp_path, SMALL).open()
     users = [f"user {number}" for number in range(100)]
     site.batch(*(Event(minute, user) for user in users for minute in (1, 2)))
-    panes, conditions = (
-        DeltaTable(tmp_path / "panes"),
-        result_kind.key_ranges_sql(["user_id", "page_url"], 4 * MANY_ROWS),
-    )
+    panes, kind = DeltaTable(tmp_path / "panes"), kind_of(SMALL.reports[0])
+    conditions = kind.key_ranges_sql(["user_id", "page_url"], 4 * STANDARD.statement_rows)
     found = [query(panes_sql("page_views", site.number, one), panes=panes)["user_id"] for one in conditions]
     portions = [{*some.to_pylist()} for some in found]
     assert len(portions) == 5

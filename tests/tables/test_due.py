@@ -11,7 +11,7 @@ GRID = Grid(HOUR, 7 * SECOND)
 
 
 def due(ends: range) -> Due:
-    return Due(Report("a", GRID, 0), GRID, ends, dict.fromkeys(ends, 1), batch=1)
+    return Due(Report("a", GRID, 0), GRID, ends, dict.fromkeys(ends, 1), batch=1, most_panes=4096)
 
 
 def test_many_windows_with_two_events_are_one_statement() -> None:

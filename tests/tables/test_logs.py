@@ -11,10 +11,10 @@ from deltalake import DeltaTable
 
 from pipeline.app import open_service
 from pipeline.results.layout import create_tables
-from pipeline.service import maintenance
 from pipeline.tables.dictionary import EVENT_SCHEMAS
 from pipeline.tables.handle import Handle
 from pipeline.tables.schemas import LOG_CLEANUP, OWN, TableSpec, results_of
+from pipeline.tuning import Tuning
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, metric, settings_of, take
 from tests.support.topic_writer import event
@@ -52,12 +52,11 @@ def test_no_commit_looks_for_what_is_old(tmp_path: Path) -> None:
 
 
 def test_upkeep_measures_what_was_written_and_then_removes_old_entries(
-    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 1)
     topic = make_topic(1, **ANY_TIMESTAMP)
     settings = settings_of(broker, topic, tmp_path, window={"size": "10s"})
-    with open_service(settings, now=Clock()) as service:
+    with open_service(settings, now=Clock(), tuning=Tuning(upkeep_batches=1)) as service:
         take(service, broker, topic, [[event("ann", 1_000)]])
         panes, ledger = (Handle(str(tmp_path / name)) for name in ("panes", "ledger"))
         rows, size = (

@@ -14,7 +14,7 @@ from pipeline.event_time.windows.count import Counts
 from pipeline.event_time.windows.cumulate import Cumulate
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
-from pipeline.results import levels
+from pipeline.tuning import Tuning
 from tests.support.conservation import violations
 from tests.support.live_views import READERS
 from tests.support.warehouse import milliseconds, rows
@@ -50,14 +50,14 @@ WATERMARKS = [None, 3, 12, 12, 42, 42]
 
 
 @pytest.fixture(params=[1, 99], ids=["compacted", "as_it_is"])
-def every(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+def every(request: pytest.FixtureRequest) -> int:
     """Number of batches after which panes are compacted."""
-    monkeypatch.setattr(levels, "_MANY", 2)
     return int(request.param)
 
 
 def played(warehouse: Path, report: Report, every: int) -> Site:
-    site = Site(warehouse, replace(POLICY, reports=(report,), totals=None)).open()
+    policy = replace(POLICY, reports=(report,), totals=None)
+    site = Site(warehouse, policy, tuning=Tuning(merged_runs=2)).open()
     for number, batch in enumerate(BATCHES, 1):
         site.batch(*batch)
         if number % every == 0:

@@ -9,8 +9,9 @@ from deltalake.exceptions import DeltaError
 
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.periodic import Periodic
-from pipeline.results import due, periodic_kind, result_table
-from pipeline.results.result_table import MANY_ROWS, Results
+from pipeline.results import due
+from pipeline.results.result_table import Results
+from pipeline.tuning import STANDARD, Tuning
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.conservation import violations
 from tests.support.warehouse import rows
@@ -20,9 +21,9 @@ NAMES = ("page_views", "pages", "days", "landings", "readers")
 pytestmark = pytest.mark.slow
 
 
-def played(warehouse: Path) -> Site:
+def played(warehouse: Path, tuning: Tuning) -> Site:
     """Plays a batch in which many windows fire."""
-    site = Site(warehouse).open()
+    site = Site(warehouse, tuning=tuning).open()
     site.batch(*(Event(minute, user) for minute in range(0, 60, 4) for user in ("ann", "bob")))
     return site.batch(Event(200))
 
@@ -32,27 +33,24 @@ def shown(warehouse: Path) -> dict[str, list[str]]:
     return {name: sorted(str({**row, "users_sketch": None}) for row in rows(warehouse, name)) for name in NAMES}
 
 
-@pytest.fixture(params=[1, due._MANY_PANES], ids=["by panes", "by rows"])
-def _small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(due, "_MANY_PANES", request.param)
-    for module in (periodic_kind, result_table):
-        monkeypatch.setattr(module, "MANY_ROWS", 3)
+@pytest.fixture(params=[1, STANDARD.statement_panes], ids=["by panes", "by rows"])
+def small(request: pytest.FixtureRequest) -> Tuning:
+    return Tuning(statement_panes=request.param, chunk_rows=3, statement_rows=3)
 
 
-@pytest.mark.usefixtures("_small")
-def test_in_chunks_the_tables_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    played(tmp_path / "chunks")
-    monkeypatch.undo()
-    played(tmp_path / "whole")
+def test_in_chunks_the_tables_are_the_same(tmp_path: Path, small: Tuning) -> None:
+    played(tmp_path / "chunks", small)
+    played(tmp_path / "whole", STANDARD)
     assert shown(tmp_path / "chunks") == shown(tmp_path / "whole")
     versions = [DeltaTable(str(tmp_path / name / "page_views")).version() for name in ("chunks", "whole")]
     assert versions[0] >= versions[1] + 2
     assert not violations(tmp_path / "chunks")
 
 
-@pytest.mark.usefixtures("_small")
-def test_a_publication_that_failed_between_two_chunks_is_completed_and_publishes_nothing_twice(tmp_path: Path) -> None:
-    site = Site(tmp_path).open()
+def test_a_publication_that_failed_between_two_chunks_is_completed_and_publishes_nothing_twice(
+    tmp_path: Path, small: Tuning
+) -> None:
+    site = Site(tmp_path, tuning=small).open()
     site.batch(*(Event(minute, user) for minute in range(0, 60, 4) for user in ("ann", "bob")), publish=False)
     refusal = Refusal("page_views", "window_end < '2024-05-01T12:40:00+00:00'")
     with refusing(tmp_path, [refusal]), pytest.raises(DeltaError):
@@ -65,12 +63,12 @@ def test_a_publication_that_failed_between_two_chunks_is_completed_and_publishes
 
 
 @pytest.mark.parametrize("report", [REPORTS[3], REPORTS[4]], ids=lambda report: report.name)
-@pytest.mark.parametrize("many", [3, MANY_ROWS], ids=["in parts", "at once"])
+@pytest.mark.parametrize("many", [3, STANDARD.statement_rows], ids=["in parts", "at once"])
 def test_sessions_and_count_windows_are_there_all_at_once_however_many_keys_there_are(
     report: Report, many: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(result_table, "MANY_ROWS", many)
-    site = Site(tmp_path, replace(POLICY, reports=(report,), totals=None)).open()
+    policy = replace(POLICY, reports=(report,), totals=None)
+    site = Site(tmp_path, policy, tuning=Tuning(statement_rows=many)).open()
     events = [Event(minute, f"user-{number}") for minute in range(4) for number in range(20)]
     site.batch(*events, Event(30), publish=False)
     with monkeypatch.context() as patched:
@@ -93,6 +91,6 @@ def test_windows_are_never_taken_together_where_two_of_them_are_too_many() -> No
     #  six windows with as many rows as four statements may have: two at a time would be half as many again
     windows = POLICY.reports[0].windows
     assert isinstance(windows, Periodic)
-    found = due.Due(POLICY.reports[0], windows, range(60_000, 420_000, 60_000), {}, 1)
+    found = due.Due(POLICY.reports[0], windows, range(60_000, 420_000, 60_000), {}, 1, STANDARD.statement_panes)
     assert [len(part.ends) for part in found.parts(4)] == [1] * 6
     assert [len(part.ends) for part in found.parts(2)] == [3, 3]

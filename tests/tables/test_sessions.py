@@ -17,7 +17,6 @@ from pipeline.event_time.policy import Consumer, Policy
 from pipeline.event_time.reports import Report
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.windows.session import Sessions, SessionState
-from pipeline.results import levels, result_table
 from pipeline.results.applied import NO_CORRECTIONS
 from pipeline.results.compaction import Compaction
 from pipeline.results.kind_registry import kinds_of
@@ -30,6 +29,7 @@ from pipeline.tables.engines import Engine
 from pipeline.tables.large import ExecutorWrite
 from pipeline.tables.query import query
 from pipeline.tables.schemas import PANES
+from pipeline.tuning import Tuning
 from tests.support.policies import policy_of
 from tests.support.warehouse import milliseconds, rows, user_totals
 from tests.transcripts.model import Model
@@ -73,13 +73,17 @@ def partial_sessions(report: Consumer, events: Iterable[Sent], batch: int, water
     return pa.Table.from_pylist(found, schema=PANES.schema)
 
 
+FEW_ARE_MANY = Tuning(merged_runs=2, statement_rows=50)
+"""A few batches are worth a merge, and a merge takes several parts."""
+
+
 class Tables:
     """Tables of reports, published and compacted as a service does it."""
 
     def __init__(self, warehouse: Path, policy: Policy, compact_every: int) -> None:
         create_tables(str(warehouse), policy)
         self._policy, self._panes = policy, Appender(PANES, str(warehouse))
-        kinds = kinds_of(str(warehouse), policy)
+        kinds = kinds_of(str(warehouse), policy, tuning=FEW_ARE_MANY)
         self._publication = Publication(str(warehouse), kinds)
         self._compaction, self._compact_every = Compaction(str(warehouse), kinds), compact_every
 
@@ -91,13 +95,6 @@ class Tables:
         if model.batch % self._compact_every == 0:
             for _ in self._compaction.steps(model.batch, *finals(self._policy.reports, model.watermark)):
                 pass
-
-
-@pytest.fixture(autouse=True)
-def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lowers limits, so that a few batches are worth a merge, and a merge takes several parts."""
-    monkeypatch.setattr(levels, "_MANY", 2)
-    monkeypatch.setattr(result_table, "MANY_ROWS", 50)
 
 
 @pytest.mark.parametrize(("lateness_ms", "compact_every"), [(0, 3), (4_000, NEVER)])

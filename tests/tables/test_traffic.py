@@ -10,13 +10,13 @@ import pytest
 from deltalake import DeltaTable
 
 from pipeline.amend.erase.erasure import erase_person
-from pipeline.results import levels
 from pipeline.runtime.disk import Purpose
 from pipeline.settings.model import Settings
 from pipeline.tables.handle import Handle
 from pipeline.tables.merging import merge_small_files
 from pipeline.tables.schemas import results_of
 from pipeline.tables.traffic import Meter, amplification, traffic
+from pipeline.tuning import Tuning
 from tests.verify.site import POLICY, REPORTS, Event, Site
 
 pytestmark = pytest.mark.slow
@@ -28,9 +28,8 @@ def live(warehouse: Path, name: str) -> int:
     return pc.sum(pa.table(DeltaTable(f"{warehouse}/{name}").get_add_actions())["size_bytes"]).as_py() or 0
 
 
-def test_what_was_written_and_not_replaced_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(levels, "_MANY", 2)
-    site = Site(tmp_path, SMALL).open()
+def test_what_was_written_and_not_replaced_is_there(tmp_path: Path) -> None:
+    site = Site(tmp_path, SMALL, tuning=Tuning(merged_runs=2)).open()
     meter = Meter(str(tmp_path), results_of(SMALL))
     for minute in range(0, 60, 11):
         site.batch(Event(minute), Event(minute, "bob"), Event(minute, f"user-{minute}"))

@@ -7,10 +7,11 @@ tables.
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pipeline.app import open_service
 from pipeline.service.runner import RunningService
+from pipeline.tuning import Tuning
 from tests.support import warehouse as tables
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import Clock, running
@@ -44,6 +45,10 @@ class BusyClock(Clock):
         self._task = task
 
 
+_TUNING: Final = Tuning(upkeep_batches=3, merged_runs=2)
+"""Panes are merged several times in a life."""
+
+
 class Loop:
     """A topic, a warehouse, the lives of a service on them, and the model."""
 
@@ -61,7 +66,7 @@ class Loop:
         """Steps up to a restart. In haste the service is stopped as soon as the last records are on the topic."""
         more = {"time": {"interval": "50ms"}, "batch": self._cut}
         settings = settings_for(self.model.transcript, self._broker, self._topic, self._warehouse, **more)
-        with open_service(settings, now=self._clock) as service, running(service) as is_alive:
+        with open_service(settings, now=self._clock, tuning=_TUNING) as service, running(service) as is_alive:
             self._read_on(service, is_alive)
             for number, step in enumerate(steps, 1):
                 self._do(step, service)

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from pipeline.app import open_service
 from pipeline.settings.model import Settings
+from pipeline.tuning import STANDARD, Tuning
 from tests.support import warehouse as tables
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import Clock, settings_of
@@ -24,9 +25,16 @@ class Stage:
     """Plays one transcript, step by step."""
 
     def __init__(
-        self, transcript: Transcript, broker: Cluster, topic: str, warehouse: Path, **more: Mapping[str, Any]
+        self,
+        transcript: Transcript,
+        broker: Cluster,
+        topic: str,
+        warehouse: Path,
+        tuning: Tuning = STANDARD,
+        **more: Mapping[str, Any],
     ) -> None:
         """`more` is added to sections of the settings."""
+        self._tuning = tuning
         self._transcript, self._warehouse, self._more = transcript, warehouse, more
         self._broker, self._topic = broker, topic
         self._clock = Clock(transcript.value("clock"))
@@ -60,7 +68,7 @@ class Stage:
 
     def _start(self) -> None:
         settings = settings_for(self._transcript, self._broker, self._topic, self._warehouse, **self._more)
-        self._service = self._open.enter_context(open_service(settings, now=self._clock))
+        self._service = self._open.enter_context(open_service(settings, now=self._clock, tuning=self._tuning))
 
     def _seen(self, before: int) -> Seen:
         found = [row["duplicate"] for row in tables.rows(self._warehouse, "ledger") if row["batch"] > before]

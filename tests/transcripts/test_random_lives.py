@@ -7,8 +7,6 @@ from random import Random
 
 import pytest
 
-from pipeline.results import levels
-from pipeline.service import maintenance
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP
@@ -26,12 +24,10 @@ STEPS, LIVES = 12, (3, 4)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.timeout(600)
 def test_after_every_life_the_tables_are_those_of_the_model(
-    seed: int, broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seed: int, broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:
     seed = Random().randrange(1, 10**6) if seed == ANY else seed
     print(f"TIDEMARK_TEST_SEED={seed}")  # noqa: T201 - a failure must be repeatable
-    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 3)
-    monkeypatch.setattr(levels, "_MANY", 2)
     chance, transcript = Random(seed), with_lives(seed)
     topic = make_topic(transcript.value("partitions"), **ANY_TIMESTAMP)
     loop = Loop(transcript, broker, topic, tmp_path, max_records=chance.choice([5, 10, 1000]))

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.results import levels
-from pipeline.service import maintenance
 from pipeline.tables.large import FOLDER
+from pipeline.tuning import STANDARD, Tuning
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
@@ -81,20 +80,26 @@ def test_the_service_does_the_same_where_all_is_large(
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_service_agrees_with_the_model_on_random_transcripts(
-    seed: int, broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seed: int, broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:
     """Settings, reports, events, partitions, cuts, pauses and restarts by chance; upkeep after every second batch."""
-    monkeypatch.setattr(maintenance, "_EVERY_BATCHES", 2)
-    monkeypatch.setattr(levels, "_MANY", 2)
     transcript = random_transcript(seed)
-    play(transcript, broker, make_topic(transcript.value("partitions"), **ANY_TIMESTAMP), tmp_path)
+    topic = make_topic(transcript.value("partitions"), **ANY_TIMESTAMP)
+    play(transcript, broker, topic, tmp_path, Tuning(upkeep_batches=2, merged_runs=2))
 
 
-def play(transcript: Transcript, broker: Cluster, topic: str, warehouse: Path, **more: Mapping[str, Any]) -> None:
+def play(
+    transcript: Transcript,
+    broker: Cluster,
+    topic: str,
+    warehouse: Path,
+    tuning: Tuning = STANDARD,
+    **more: Mapping[str, Any],
+) -> None:
     """Plays a transcript, and compares the tables with its expectations and with the model; `more` are settings."""
     model = Model(transcript)
     before: Tables = {}
-    with Stage(transcript, broker, topic, warehouse, **more) as stage:
+    with Stage(transcript, broker, topic, warehouse, tuning, **more) as stage:
         for step in transcript.steps:
             seen = stage.play(step)
             assert_equal(seen, model.play(step), transcript)

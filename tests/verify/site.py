@@ -34,6 +34,7 @@ from pipeline.tables.large import NOTHING, Large
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.opening import Opening, with_closed
 from pipeline.tables.schemas import DEAD_LETTERS, PANES, result_of
+from pipeline.tuning import STANDARD, Tuning
 
 MINUTE: Final = 60_000
 NOON: Final = 1_714_564_800_000
@@ -118,6 +119,7 @@ class Site:
     """Further partitions without records, with the highest event time of each."""
     large: Large = NOTHING
     """The jobs of executors."""
+    tuning: Tuning = STANDARD
 
     def open(self) -> "Site":
         """Opens the next epoch."""
@@ -130,8 +132,8 @@ class Site:
         self.ledger = Ledger(warehouse)
         self.ledger.latest()
         self._commit(self.watermark, 0, opening=Opening(self.policy, self.closed, None, None, self.last).to_text())
-        create_tables(warehouse, self.policy)
-        kinds = kinds_of(warehouse, self.policy, self.large)
+        create_tables(warehouse, self.policy, tuning=self.tuning)
+        kinds = kinds_of(warehouse, self.policy, self.large, self.tuning)
         take_over(warehouse, self.policy.reports, self.number, None)
         remove_uncommitted(warehouse, self.last, self.number)
         self.publication = Publication(warehouse, kinds)

@@ -40,7 +40,7 @@ VIOLATIONS: dict[str, tuple[str, Callable[[Rows], Rows], str]] = {
     "a batch has more ids than it counted events": (
         "event_ids",
         add(NEWEST, id_high=52),
-        "event_ids: batch 1000000005 has 2 ids, but the ledger only 1 counted events",
+        "event_ids: batch 1000000005 has 2 ids, but the ledger counted only 1 event",
     ),
     "a record of an epoch without deduplication is a duplicate": (
         "ledger",
@@ -58,7 +58,7 @@ def _without(opening: str | None) -> str | None:
 
 def test_a_sound_warehouse_has_ids_and_some_may_be_uncommitted_or_forgotten(warehouse: Path) -> None:
     alter(warehouse, "event_ids", add({"id_high": 42}, batch=E + 6))
-    assert "event_ids: 1 rows of batches that the ledger does not have are uncommitted" in notes(warehouse)
+    assert "event_ids: uncommitted: 1 row of batches that the ledger does not have" in notes(warehouse)
     # The window of the first had closed by then.
     alter(warehouse, "event_ids", change({"id_high": 42, "batch": E + 6}, batch=E + 5, id_high=41, id_low=-41))
     alter(warehouse, "event_ids", change({"id_high": 41, "batch": E + 4}, event_time=ms(22)))

@@ -34,13 +34,13 @@ BREAKS: dict[str, Break] = {
         "sessions",
         "sessions",
         add({"window_start": at(12)}, window_start=at(31), window_end=at(36)),
-        "sessions: window [2024-05-01T12:31:00Z, 2024-05-01T12:36:00Z) has not fired and shows 1 rows",
+        "sessions: window [2024-05-01T12:31:00Z, 2024-05-01T12:36:00Z) has not fired and shows 1 row",
     ),
     "a session's events are gone": (
         "sessions",
         "panes",
         drop(**of_panes("sessions", batch=E + 5)),
-        "sessions: there are 9 events (8 shown, 0 of them corrected, and 1 in panes), but the ledger has 10",
+        "sessions: found 9 events (8 shown, 0 of them corrected, and 1 in panes), but the ledger has 10",
     ),
     # Windows that grow.
     "a window has not grown by its step": (
@@ -84,7 +84,7 @@ BREAKS: dict[str, Break] = {
         "pairs",
         "panes",
         drop(**of_panes("pairs", batch=E + 3)),
-        "pairs: there are 10 events (10 shown, 0 of them corrected, and 0 in panes), but the ledger has 11",
+        "pairs: found 10 events (10 shown, 0 of them corrected, and 0 in panes), but the ledger has 11",
     ),
     # Totals.
     "a total is too high": (
@@ -136,7 +136,7 @@ BREAKS: dict[str, Break] = {
         "user_totals",
         "panes",
         drop(**of_panes("user_totals", batch=E + 5)),
-        "user_totals: there are 9 events (9 in panes), but the ledger has 10",
+        "user_totals: found 9 events (9 in panes), but the ledger has 10",
     ),
 }
 

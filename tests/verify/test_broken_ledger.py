@@ -26,15 +26,15 @@ LEDGER: dict[str, tuple[Callable[[Rows], Rows], str]] = {
     ),
     "an offset is unaccounted for": (
         change(batch(5), to_offset=12),
-        "ledger: batch 1000000005, partition 0 has 3 offsets, and 2 records, gaps and lost records",
+        "ledger: batch 1000000005, partition 0 has 3 offsets, but records, gaps and lost records make 2",
     ),
     "lost offsets count once": (
         change(batch(5), lost=1),
-        "ledger: batch 1000000005, partition 0 has 2 offsets, and 3 records, gaps and lost records",
+        "ledger: batch 1000000005, partition 0 has 2 offsets, but records, gaps and lost records make 3",
     ),
     "a number is missing": (
         change(batch(5), lost=None),
-        "ledger: batch 1000000005, partition 0 has 2 offsets, and None records, gaps and lost records",
+        "ledger: batch 1000000005, partition 0 has 2 offsets, but records, gaps and lost records make None",
     ),
     "a number is negative": (
         change(batch(5), gap=-1, lost=1),
@@ -42,7 +42,7 @@ LEDGER: dict[str, tuple[Callable[[Rows], Rows], str]] = {
     ),
     "more was partly late than counted": (
         change(batch(5), partly_late=2),
-        "ledger: batch 1000000005, partition 0 has 2 records that were partly late, of only 1 that were counted",
+        "ledger: batch 1000000005, partition 0 counted 1 record, but calls 2 partly late",
     ),
     "a batch is in another's epoch": (
         change(batch(5), epoch=2),
@@ -58,7 +58,7 @@ LEDGER: dict[str, tuple[Callable[[Rows], Rows], str]] = {
     ),
     "an opening has records": (
         change(batch(0), records=1, malformed=1, from_offset=-1),
-        "ledger: batch 1000000000, partition 0 opens an epoch and has 1 records, but must have 0",
+        "ledger: batch 1000000000, partition 0 opens an epoch and has 1 record, but must have 0",
     ),
     "an opening is empty": (
         change(batch(0), opening=None),

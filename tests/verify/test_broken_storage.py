@@ -37,7 +37,7 @@ def test_a_file_that_is_missing(copy: Copy) -> None:
     size = file.stat().st_size
     file.unlink()
     violations, findings = damage(warehouse)
-    assert violations == f"page_views: the file {file.name} of {size} bytes does not exist (0 bytes)"
+    assert violations == f"page_views: the file {file.name} of {size:,} bytes does not exist"
     assert findings["windows have fired, once"].checked == "nothing", "nothing can be asked of it"
 
 
@@ -84,7 +84,7 @@ def test_an_entry_of_the_log_that_is_cut_off(copy: Copy, cut: int) -> None:
     last = max((warehouse / "dead_letters" / "_delta_log").glob("*.json"))
     last.write_bytes(last.read_bytes()[:cut])
     violations, _ = damage(warehouse)
-    assert f"dead_letters: entry {int(last.stem)} of the log is no list of actions: {cut} bytes" in violations
+    assert f"dead_letters: entry {int(last.stem)} of the log is no list of actions: {cut:,} bytes" in violations
 
 
 def test_a_log_is_read_from_its_last_checkpoint_on(copy: Copy) -> None:

@@ -59,7 +59,7 @@ BREAKS: dict[str, Break] = {
         "panes",
         drop(**of_panes("page_views", pane_start=ms(20))),
         (
-            "page_views: window [2024-05-01T12:20:00Z, 2024-05-01T12:30:00Z) shows 1 rows and has 0 panes, though only "
+            "page_views: window [2024-05-01T12:20:00Z, 2024-05-01T12:30:00Z) shows 1 row and has 0 panes, though only "
             "windows that end at 2024-05-01T12:27:00Z or before have closed"
         ),
     ),
@@ -89,7 +89,7 @@ BREAKS: dict[str, Break] = {
         "page_views",
         add(FIRST_ANN, window_start=at(40), window_end=at(50)),
         (
-            "page_views: window [2024-05-01T12:40:00Z, 2024-05-01T12:50:00Z) has not fired and shows 1 rows: the "
+            "page_views: window [2024-05-01T12:40:00Z, 2024-05-01T12:50:00Z) has not fired and shows 1 row: the "
             "watermark of batch 1000000004, its last publication, is 2024-05-01T12:31:30Z"
         ),
     ),
@@ -121,14 +121,14 @@ BREAKS: dict[str, Break] = {
         "page_views",
         "page_views",
         change(FIRST_ANN, published_batch=E + 77),
-        "page_views: 1 rows were published by batch 1000000077, which the ledger does not have up to batch 1000000004",
+        "page_views: 1 row of batch 1000000077, which the ledger does not have up to batch 1000000004",
     ),
     "an event that waits is gone": (
         "page_views",
         "panes",
         drop(**of_panes("page_views", batch=E + 5)),
         (
-            "page_views: there are 9 events (8 shown, 0 of them corrected, and 1 in panes), but the ledger has 10 that "
+            "page_views: found 9 events (8 shown, 0 of them corrected, and 1 in panes), but the ledger has 10 that "
             "were counted since epoch 1, of which 0 came too late for this report"
         ),
     ),
@@ -136,7 +136,7 @@ BREAKS: dict[str, Break] = {
         "page_views",
         "panes",
         add(of_panes("page_views", batch=E + 5)),
-        "page_views: there are 11 events (8 shown, 0 of them corrected, and 3 in panes), but the ledger has 10",
+        "page_views: found 11 events (8 shown, 0 of them corrected, and 3 in panes), but the ledger has 10",
     ),
     # Windows that overlap, follow the calendar, or count users.
     "a window that overlaps others shows too little": (
@@ -161,7 +161,7 @@ BREAKS: dict[str, Break] = {
         "days",
         "panes",
         drop(**of_panes("days", batch=E + 1)),
-        "days: there are 7 events (0 shown, 0 of them corrected, and 7 in panes), but the ledger has 11",
+        "days: found 7 events (0 shown, 0 of them corrected, and 7 in panes), but the ledger has 11",
     ),
     "a count of users is too high": (
         "landings",

@@ -63,7 +63,7 @@ def test_a_wrong_rule_of_summer_time_is_found(
     site.batch(Event(1), Event(659)).batch(Event(670)).batch(Event(650)).batch(Event(2200))
     reported = sentences(tmp_path, OF_RESULTS)
     assert ("is no window of 86400000 ms by the calendar of Europe/Berlin" in reported) is is_wrong
-    assert ("days: there are 4 events" in reported) is is_wrong
+    assert ("days: found 4 events" in reported) is is_wrong
     assert bool(reported) is is_wrong
 
 

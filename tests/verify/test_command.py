@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import main
-from pipeline.verifier.invariants import INVARIANTS
+from pipeline.verifier.invariants import INVARIANTS, verify
 from tests.verify.conftest import Copy
 from tests.verify.plant import alter, change
+from tests.verify.site import busy
 
 pytestmark = pytest.mark.slow
 
@@ -28,6 +29,18 @@ def test_a_violation_is_exit_code_1_and_a_sentence(copy: Copy, capsys: pytest.Ca
         "VIOLATION: page_views: window [2024-05-01T12:00:00Z, 2024-05-01T12:10:00Z) of user_id 'ann' shows" in printed
     )
     assert "results equal their panes: 5 violations in all, of which 2 are shown" in printed
+    assert "5 VIOLATIONS" in printed
+
+
+def test_each_count_has_a_noun_in_the_right_number(tmp_path: Path) -> None:
+    busy(tmp_path)
+    checked = [finding.checked for finding in verify(str(tmp_path)).findings]
+    counts = [text.split(" ")[:3] for part in checked for text in part.split(", ") if text != "nothing"]
+    assert counts
+    for number, *words in counts:
+        plural = next((word for word in words if word.endswith("s")), "")
+        assert bool(plural) is (number != "1"), (number, words)
+        assert not plural.endswith("ss"), words
 
 
 def test_no_warehouse_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

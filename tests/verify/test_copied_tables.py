@@ -13,7 +13,8 @@ from pipeline.tables.ledger import Ledger
 from pipeline.tables.one_time import require_one_time
 from tests.support.conservation import violations
 from tests.verify.conftest import Copy
-from tests.verify.site import MINUTE, NOON, PAGE_VIEWS_ALONE
+from tests.verify.plant import alter, change
+from tests.verify.site import MINUTE, NOON, PAGE_VIEWS_ALONE, Event, Site
 
 pytestmark = pytest.mark.slow
 WINDOW = {"window_start_ms": NOON, "window_end_ms": NOON + 10 * MINUTE}
@@ -57,3 +58,23 @@ def test_a_correction_of_a_record_that_the_ledger_has_not_read(copy: Copy) -> No
     correct(warehouse, 99)
     expected = "corrections: it has offset 99 of partition 0 of t, but the ledger ends at 11: it is a newer copy"
     assert expected in violations(warehouse)
+
+
+def test_dead_letters_that_lack_those_of_erased_users(tmp_path: Path) -> None:
+    warehouse, earlier = tmp_path / "warehouse", tmp_path / "earlier"
+    site = Site(warehouse, PAGE_VIEWS_ALONE).open().batch(Event(1)).batch(Event(31))
+    site.batch(Event(2, "dan"))
+    shutil.copytree(warehouse / "dead_letters", earlier)
+    site.batch(Event(3, "dan"))
+    alter(warehouse, "ledger", change({"batch": site.number}, too_late=0, erased=1))
+    shutil.rmtree(warehouse / "dead_letters")
+    earlier.rename(warehouse / "dead_letters")
+    last, missed = site.number - 1, site.number
+    expected = (
+        f"dead_letters: it ends with batch {last}, but the ledger has rows of it in {missed}: it is an older copy"
+    )
+    assert expected in violations(warehouse)
+    with pytest.raises(
+        SetUpError, match=f"dead_letters ends with batch {last}, but the ledger has rows of it in batch"
+    ):
+        start(warehouse)

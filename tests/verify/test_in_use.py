@@ -51,17 +51,17 @@ def test_what_was_corrected_is_sound(tmp_path: Path) -> None:
 def test_uncommitted_rows_are_a_note(tmp_path: Path) -> None:
     busy(tmp_path).batch(Event(73), Event(1, "eve"), commit=False)
     reported = notes(tmp_path)
-    assert "panes: 10 rows of batches that the ledger does not have are uncommitted" in reported
-    assert "dead_letters: 1 rows of batches that the ledger does not have are uncommitted" in reported
+    assert "panes: uncommitted: 10 rows of batches that the ledger does not have" in reported
+    assert "dead_letters: uncommitted: 1 row of batches that the ledger does not have" in reported
 
 
 def test_unpublished_windows_are_a_note(tmp_path: Path) -> None:
     busy(tmp_path).batch(Event(73), Event(120, "eve"), Event(68), publish=False)
     reported = notes(tmp_path)
-    assert "page_views: 2 windows that have fired or changed are not published yet" in reported
-    assert "sessions: 3 parts of sessions are not published yet" in reported
-    assert "pairs: 1 windows that are full are not published yet" in reported
-    assert "user_totals: 4 users have events that are not published yet" in reported
+    assert "page_views: not published yet: 2 windows that fired or changed" in reported
+    assert "sessions: not published yet: 3 parts of sessions" in reported
+    assert "pairs: not published yet: 1 full window" in reported
+    assert "user_totals: not published yet: events of 4 users" in reported
 
 
 def test_a_publication_that_comes_while_it_is_read_is_waited_for(
@@ -94,7 +94,7 @@ def test_a_report_that_is_new_has_what_came_since(tmp_path: Path) -> None:
     site.open().batch(Event(50), Event(44, "bob"))
     notes(tmp_path)
     alter(tmp_path, "panes", add({"report": "sessions"}))
-    assert "sessions: there are 3 events" in sentences(tmp_path, OF_RESULTS)
+    assert "sessions: found 3 events" in sentences(tmp_path, OF_RESULTS)
 
 
 def test_closed_windows_may_have_lost_their_panes(tmp_path: Path) -> None:

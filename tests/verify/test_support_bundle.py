@@ -76,7 +76,7 @@ def test_no_setting_shows_what_may_be_a_secret(setting: Setting) -> None:
         ("time.of", "30s", "(hidden)"),
         ("window.zone", "Europe/Berlin", "Europe/Berlin"),
         ("schemas.mapping.user", "customer.id", "customer.id"),
-        ("schemas.mapping.kinds", {"PageView": "visit"}, "1 values"),
+        ("schemas.mapping.kinds", {"PageView": "visit"}, "1 value"),
         ("kafka.topic", "30s", "(hidden)"),
         ("kafka.java", {"sasl.jaas.config": "x"}, "(hidden)"),
         ("spark.conf", {"spark.executor.memory": "4g", "spark.authenticate.secret": "4"}, "spark.executor.memory: 4g"),

@@ -14,6 +14,7 @@ import click
 import pyarrow as pa
 from deltalake import DeltaTable
 
+from command_line.counts import counted
 from command_line.printable import quoted
 from command_line.terminal import Console, Table
 from pipeline.amend.erase import pane_erasure
@@ -86,7 +87,7 @@ def erase_person(settings: Settings, user: str, grace: timedelta = GRACE) -> dic
     young = remove_files(tables, person, grace)
     if young:
         raise TransientError(
-            f"the tables are done, but {len(young)} files of refused commits contain the user and may be in "
+            f"the tables are done, but the user is in {counted(len(young), 'file')} of refused commits that may be in "
             f"use: run it again after {max(young) + grace:%Y-%m-%d %H:%M:%S} UTC"
         )
     return rows

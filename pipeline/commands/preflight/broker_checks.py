@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 from confluent_kafka import ConsumerGroupState, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AclOperation, ConfigResource, OffsetSpec, ResourceType
 
+from command_line.counts import counted
 from pipeline.commands.preflight.check_result import CheckResult, failure, passed, warning
 from pipeline.errors import TransientError
 from pipeline.event_time.policy import Policy, TimeOf
@@ -42,7 +43,7 @@ class Cluster:
         if without:
             yield failure("topic", f"partitions {without} of {self.topic.name} have no leader: check the brokers")
         else:
-            yield passed("topic", f"{self.topic.name} has {len(partitions)} partitions, each with a leader")
+            yield passed("topic", f"{self.topic.name} has {counted(len(partitions), 'partition')}, each with a leader")
 
     def check_retention(self, policy: Policy) -> Iterator[CheckResult]:
         """Compares the retention of the topic with the latest event that still counts."""
@@ -53,10 +54,10 @@ class Cluster:
                 f"topic {self.topic.name} is compacted: it retains only the last event of each key. "
                 "Set its cleanup.policy to delete",
             )
-        if int(config.get("retention.bytes", -1)) >= 0:
+        if (size := int(config.get("retention.bytes", -1))) >= 0:
             yield warning(
                 "retention",
-                f"topic {self.topic.name} retains {config['retention.bytes']} bytes a partition: while the service "
+                f"topic {self.topic.name} retains {counted(size, 'byte')} a partition: while the service "
                 "is down, records may be deleted unread. Set its retention.bytes to -1, or monitor the lag",
             )
         # The oldest event that a report still counts trails the newest event by this much.
@@ -120,7 +121,7 @@ class Cluster:
         elif group.members:
             yield warning(
                 "group",
-                f"{name} has {len(group.members)} members, so offsets cannot be mirrored to it: set "
+                f"{name} has {counted(len(group.members), 'member')}, so offsets cannot be mirrored to it: set "
                 "kafka.group_id to a group without members",
             )
         else:

@@ -7,6 +7,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
+from command_line.counts import counted
 from pipeline import columns as c
 from pipeline.app import check_plan, schema_store, subject_of
 from pipeline.commands.preflight.check_result import CheckResult, failure, passed, warning
@@ -47,19 +48,20 @@ def check_records(settings: Settings, topic: Topic, now: Callable[[], int]) -> I
         return
     tallies, records = _judge(settings, newest, now())
     read, reasons = tallies.total(), _in_words(tallies.reasons())
-    malformed, counted = tallies.total([Verdict.MALFORMED]), tallies.total([Verdict.COUNTED])
+    malformed, valid = tallies.total([Verdict.MALFORMED]), tallies.total([Verdict.COUNTED])
+    newest_count = counted(read, "newest record")
     if not read:
         yield warning("records", "the newest offsets of the topic hold no records: they are aborted or compacted")
-    elif not counted:
+    elif not valid:
         kind = likely_format(row[c.VALUE] for row in records.select(c.VALUE).limit(_LOOKED_AT).collect())
         cause = _cause(kind, settings) if kind else ""
-        yield failure("records", f"of the newest {read:,} records no event counts: {reasons}{cause}")
+        yield failure("records", f"{newest_count}: no event counts: {reasons}{cause}")
     elif malformed > read * settings.dead_letters.limit:
-        yield failure("records", f"of the newest {read:,} records too many are malformed to start: {reasons}")
-    elif counted < read:
-        yield warning("records", f"of the newest {read:,} records not all count: {reasons}")
+        yield failure("records", f"{newest_count}: too many are malformed to start: {reasons}")
+    elif valid < read:
+        yield warning("records", f"{newest_count}: not all count: {reasons}")
     else:
-        yield passed("records", f"the newest {read:,} records all count")
+        yield passed("records", f"{newest_count}: all count")
 
 
 def _cause(kind: str, settings: Settings) -> str:

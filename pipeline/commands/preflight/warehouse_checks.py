@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from command_line.counts import counted
 from pipeline.commands.preflight.check_result import CheckResult, passed, warning
 from pipeline.commands.preflight.machine_checks import check_space
 from pipeline.kafka.topic import Topic
@@ -49,7 +50,7 @@ def check_start(settings: Settings, topic: Topic, now: Callable[[], int]) -> Ite
         if start.earlier
         else "a new warehouse would be created"
     )
-    yield passed("start", f"{what}; there are {unread:,} offsets to read")
+    yield passed("start", f"{what}; it would read {counted(unread, 'offset')}")
 
 
 def _existing(folder: Path) -> Path:

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Final
 
+from command_line.counts import counted
 from pipeline.commands.support.safe_settings import setting_lines
 from pipeline.commands.support.scrubbing import scrubbed
 from pipeline.errors import SetUpError
@@ -82,7 +83,7 @@ def _installed(name: str) -> str:
 def _machine(warehouse: str) -> Iterator[str]:
     yield f"{platform.system()} {platform.release()} {platform.machine()}, {' '.join(platform.libc_ver())}"
     memory = limits.memory()
-    yield f"{limits.cores()} of {os.cpu_count()} cores"
+    yield f"{limits.cores()} of {counted(os.cpu_count() or 0, 'core')}"
     yield f"{memory / 1e9:.1f} GB of memory" if memory else "memory is not limited"
     scheme = re.match(r"([a-z][a-z0-9]{1,9}):/", warehouse)
     yield f"the warehouse is in {scheme[1] if scheme else 'a local folder'}"
@@ -103,5 +104,5 @@ def _ledger(warehouse: str) -> Iterator[str]:
 def _verified(warehouse: str) -> Iterator[str]:
     verification = verify(warehouse, hides_values=True)
     for finding in verification.findings:
-        yield f"{finding.name}: {finding.violation_count} violations, checked {finding.checked}"
+        yield f"{finding.name}: {counted(finding.violation_count, 'violation')}, checked {finding.checked}"
     yield from sentences(verification)

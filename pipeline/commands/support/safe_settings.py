@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from zoneinfo import available_timezones
 
+from command_line.counts import counted
 from command_line.times import duration_ms
 from pipeline.columns import EVENT_TYPE, PAGE_URL, USER_ID
 from pipeline.measures import MEASURES
@@ -37,7 +38,7 @@ def _value_text(setting: Setting, value: Any) -> str:
         case "spark.conf" if isinstance(value, Mapping):
             return _tree({name: None if _SECRET.search(name) else entry for name, entry in value.items()})
         case "schemas.mapping.kinds" | "schemas.mapping.types" if isinstance(value, Mapping):  # names are foreign
-            return f"{len(value)} values"
+            return counted(len(value), "value")
         case "reports" | "retention" | "window.zone":
             return _tree(value)
         case _:

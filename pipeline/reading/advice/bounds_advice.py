@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from command_line.counts import counted
 from command_line.terminal import Group, RenderableType, Table
 from pipeline.reading.advice.event_history import read_history
 from pipeline.reading.advice.tradeoff import Outcome, outcome_of
@@ -29,7 +30,7 @@ def outcomes_of(warehouse: str, bounds_ms: Sequence[int] = ()) -> tuple[list[Out
 
 def render(outcomes: Sequence[Outcome], now_ms: int) -> RenderableType:
     """Returns a table with a row for each bound; `now_ms` is the current bound."""
-    table = Table(title=f"Estimates for {outcomes[0].events:,} events")
+    table = Table(title=f"Estimates for {counted(outcomes[0].events, 'event')}")
     table.add_column("time.bound", no_wrap=True)
     for name in ("late", "too late", "share", "results later: median", "95th percentile"):
         table.add_column(name, justify="right")

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from command_line.counts import counted
 from kafka_access.secrets import clear_text
 from pipeline.errors import SetUpError
 from pipeline.settings.model import DashboardSettings
@@ -53,7 +54,9 @@ class Guard:
                 "TIDEMARK_DASHBOARD__TOKEN or dashboard.token_file, or listen on 127.0.0.1"
             )
         if token is not None and len(token) < _SHORTEST:
-            raise SetUpError(f"dashboard.token has {len(token)} characters: use at least {_SHORTEST}, chosen at random")
+            raise SetUpError(
+                f"dashboard.token has {counted(len(token), 'character')}: use at least {_SHORTEST}, chosen at random"
+            )
         return cls(None if token is None else SecretStr(token))
 
     @property

@@ -46,6 +46,6 @@ def _totals(tables: CurrentTables, user: str) -> Row | None:
     table = tables.find(USER_TOTALS.name)
     if table is None:
         return None
-    names = [name for name in USER_TOTALS.schema.names if name not in (c.USER_ID, c.PUBLISHED_BATCH)]
+    names = [name for name in USER_TOTALS.schema.names if name not in (c.USER_ID, c.PUBLISHED_BATCH, c.BUCKET)]
     rows = rows_of(f"SELECT {', '.join(names)} FROM totals WHERE user_id = {text_sql(user)} LIMIT 1", totals=table)  # noqa: S608 - quoted
     return rows[0] if rows else None

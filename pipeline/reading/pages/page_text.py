@@ -9,6 +9,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, pa
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
+from command_line.counts import counted
 from command_line.printable import printable_lines
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.calendar import Calendar
@@ -115,15 +116,6 @@ def as_text(value: Any) -> Any:
 def number(value: float) -> str:
     """Formats a number with separated thousands."""
     return f"{value:,.0f}"
-
-
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """Returns a count with its noun.
-
-    >>> counted(1, "window"), counted(2, "batch", "batches")
-    ('1 window', '2 batches')
-    """
-    return f"{number(count)} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def share(part: int, whole: int) -> str:

@@ -8,6 +8,7 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
+from command_line.counts import counted
 from pipeline.errors import TransientError
 from pipeline.reading.sql_server.answers import StatementResult, answer, schema_of, split
 from pipeline.reading.sql_server.database import Database
@@ -127,7 +128,10 @@ class Client:
         forms, count = body.numbers("h"), body.number("h")
         values = [None if (size := body.number()) < 0 else body.take(size) for _ in range(count)]
         if count != len(prepared.oids):
-            raise Refused("08P01", f"the statement has {len(prepared.oids)} parameters, but {count} values were sent")
+            raise Refused(
+                "08P01",
+                f"the statement has {counted(len(prepared.oids), 'parameter')}, but {counted(count, 'value')} came",
+            )
         literals = map(literal_of, values, prepared.oids, formats_of(forms, count))
         self._portals[name] = Portal(filled(prepared.text, [*literals]), body.numbers("h"))
         self._wire.send(b"2")

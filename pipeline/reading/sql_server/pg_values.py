@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from command_line.counts import counted
 from pipeline.reading.sql_server.wire import Column, Refused
 
 TEXT: Final = 25
@@ -94,7 +95,7 @@ def formats_of(asked: Sequence[int], columns: int) -> list[int]:
     """Returns 0 (text) or 1 (binary) for each column. `asked` has one for each, one for all, or is empty."""
     formats = list(asked) if len(asked) > 1 else [*asked, *[0] * (not asked)] * columns
     if len(formats) != columns or not {*formats} <= {0, 1}:
-        raise Refused("08P01", f"{len(asked)} formats were requested for {columns} columns")
+        raise Refused("08P01", f"the client requested {counted(len(asked), 'format')} for {counted(columns, 'column')}")
     return formats
 
 

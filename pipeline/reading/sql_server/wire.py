@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from command_line.counts import counted
+
 LONGEST: Final = 1 << 20
 """Maximum size in bytes of a client's message."""
 LONGEST_BEFORE_LOGIN: Final = 10_000
@@ -127,7 +129,7 @@ class Wire:
     def _body(self, length: bytes, longest: int) -> Body | None:
         size = int.from_bytes(length, "big", signed=True) - 4
         if not 0 <= size <= longest:
-            raise Refused("08P01", f"a message has {size} bytes; the limit is {longest}")
+            raise Refused("08P01", f"a message has {counted(size, 'byte')}; the limit is {longest}")
         data = self._exactly(size)
         return None if data is None else Body(data)
 

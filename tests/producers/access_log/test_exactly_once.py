@@ -224,9 +224,9 @@ def test_standard_input_is_read_to_its_end_whatever_its_lines_are(
     done = subprocess.run(command, input=text, capture_output=True, check=True)
     expected, counts = undisturbed(server)
     assert by_user(events(broker, topic)) == by_user(expected)
-    said = f"sent {counts[LineOutcome.VISIT]} visits to {topic}, of 5000 lines of standard input in "
+    said = f"sent {counts[LineOutcome.VISIT]:,} visits to {topic}, of 5,000 lines of standard input in "
     assert done.stdout.decode().startswith(said)
-    assert f"{counts[LineOutcome.ASSET]} asset" in done.stdout.decode()
+    assert f"{counts[LineOutcome.ASSET]:,} asset" in done.stdout.decode()
     assert (counts[LineOutcome.MALFORMED], counts[LineOutcome.UNDECODABLE], counts[LineOutcome.TOO_LONG]) == (1, 1, 1)
 
 

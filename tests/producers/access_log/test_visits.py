@@ -203,7 +203,7 @@ def test_the_state_of_another_version_is_refused() -> None:
 def test_a_salt_that_is_too_short_is_refused(tmp_path: Path, salt: str) -> None:
     file = tmp_path / "salt"
     file.write_text(salt)
-    words = rf"the salt in {file} has \d+ characters, fewer than 32; create a salt, for example by `openssl"
+    words = rf"the salt in {file} has \d+ characters?, fewer than 32; create a salt, for example by `openssl"
     with pytest.raises(SetupError, match=words):
         Pseudonyms.from_file(file)
 

@@ -25,15 +25,17 @@
     if (status.textContent !== text) status.textContent = text;
   };
 
+  const tenths = (value) => value.toFixed(1).replace(/\.0$/, "");
+
   const clock = (ms) => new Date(ms).toISOString().slice(11, 19);
 
-  // Like `span_of` of the server: the largest unit of which there are at least two.
+  // Like `span_of` of the server: the largest unit of which there are at least two, to a tenth.
   const span = (ms) => {
     const seconds = Math.max(0, ms) / 1000;
     for (const [name, length] of [["d", 86400], ["h", 3600], ["min", 60]]) {
-      if (seconds >= 2 * length) return `${(seconds / length).toFixed(1)} ${name}`;
+      if (seconds >= 2 * length) return `${tenths(seconds / length)} ${name}`;
     }
-    return `${seconds.toFixed(1)} s`;
+    return `${tenths(seconds)} s`;
   };
 
   const count = (element, at) => {
