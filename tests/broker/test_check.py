@@ -153,7 +153,7 @@ def test_settings_that_are_not_right_end_with_2(capsys: pytest.CaptureFixture[st
         ({"retention_ms": 60_000}, "retention", Level.FAIL, "retains records for 1m, but events up to 70s late"),
         ({"retention_ms": 3_600_000}, "retention", Level.WARN, "retains records for 1h: a longer outage loses records"),
         ({"retention_ms": 259_200_000}, "retention", Level.PASS, "retains records for 3d"),
-        ({"retention_bytes": 1_000_000}, "retention", Level.WARN, "retains 1000000 bytes a partition"),
+        ({"retention_bytes": 1_000_000}, "retention", Level.WARN, "retains 1,000,000 bytes a partition"),
         ({"cleanup_policy": "compact"}, "retention", Level.FAIL, "is compacted"),
         ({"message_timestamp_type": "LogAppendTime"}, "timestamps", Level.PASS, "by the brokers' clocks"),
         ({}, "timestamps", Level.PASS, "more than 5m ahead of this host is `future`"),
@@ -252,7 +252,7 @@ def test_a_group_with_other_readers_is_reported(broker: Kafka, topic: str, tmp_p
     with closing(consumer):
         wait_for(lambda: consumer.poll(0.1) or consumer.assignment(), PATIENCE_S, "a member of the group")
         (seen,) = asked(settings).check_group(settings.kafka)
-    assert (seen.level, "has 1 members" in seen.message) == (Level.WARN, True), seen
+    assert (seen.level, "has 1 member," in seen.message) == (Level.WARN, True), seen
 
 
 def test_a_condition_that_spark_rejects_is_reported(broker: Kafka, topic: str, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_the_newest_records_are_judged(
 @pytest.mark.parametrize(
     ("sent", "code", "line"),
     [
-        ({"user_id": "ann", "event_type": "visit", "event_time": now_ms()}, 0, "the newest 1 records all count"),
+        ({"user_id": "ann", "event_type": "visit", "event_time": now_ms()}, 0, "1 newest record: all count"),
         ({"user": "ann"}, 1, "The values are JSON: do schemas.mapping.user, time and kind name the right fields?"),
     ],
 )

@@ -107,7 +107,7 @@ def test_other_users_are_erased_too_and_later_events_are_counted_again(tmp_path:
 def test_a_file_of_a_refused_commit_is_removed_once_it_cannot_be_in_use(left: Path) -> None:
     refused = left / "page_views" / "part-of-a-refused-commit.parquet"
     pq.write_table(pa.table({"user_id": [WHOM]}), refused)
-    with pytest.raises(TransientError, match="1 files of refused commits"):
+    with pytest.raises(TransientError, match="1 file of refused commits"):
         erase_person(settings_of(left), WHOM)
     assert files_with(left, WHOM) == {"page_views/part-of-a-refused-commit.parquet"}
     os.utime(refused, (0, 0))
