@@ -13,6 +13,7 @@ import java.util.TreeMap;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteBufferDeserializer;
 
 /**
@@ -95,7 +96,7 @@ final class RangesConsumer implements AutoCloseable {
             long left = until - System.nanoTime();
             if (left <= 0) {
                 Progress first = unfinished.get(0);
-                throw new IllegalStateException("within " + patienceNs / NANOS + " ms no record of " + first.partition
+                throw new TimeoutException("within " + patienceNs / NANOS + " ms no record of " + first.partition
                     + " came at offset " + first.position + ", and the batch ends at " + first.end);
             }
             fetched = client.poll(Duration.ofNanos(left)).iterator();

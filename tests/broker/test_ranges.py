@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pipeline.fold.decode import reader
+from pipeline.kafka.broker_errors import is_of_broker
 from pipeline.kafka.ranges import SOURCE, TopicRanges
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import KafkaSettings, SparkSettings
@@ -110,5 +111,8 @@ def test_a_range_that_never_ends_fails_in_a_sentence(
         "poll.timeout.ms": "500",
     }
     rows = spark.read.format(SOURCE).options(**options).load()
-    with pytest.raises((Py4JJavaError, PySparkException), match=r"within 500 ms no record of .*-0 came at offset 0"):
+    with pytest.raises(
+        (Py4JJavaError, PySparkException), match=r"within 500 ms no record of .*-0 came at offset 0"
+    ) as raised:
         rows.count()
+    assert is_of_broker(raised.value)  # so the service starts again
