@@ -128,7 +128,7 @@ def test_a_publication_that_fails_half_way_is_made_up_for_without_a_restart_and_
     with open_service(story_settings(life.broker, life.topic, life.warehouse), Clock()) as service:
         for step in range(1, FAULTY_STEP):
             life.take(service, step)
-        with refusing(life.warehouse, [NO_LAST_REPORT]), pytest.raises(TransientError, match="are not published"):
+        with refusing(life.warehouse, [NO_LAST_REPORT]), pytest.raises(TransientError, match="batch not published"):
             life.take(service, FAULTY_STEP)
         for step in range(FAULTY_STEP + 1, len(STEPS) + 1):
             life.take(service, step)

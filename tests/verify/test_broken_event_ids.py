@@ -47,7 +47,7 @@ VIOLATIONS: dict[str, tuple[str, Callable[[Rows], Rows], str]] = {
         lambda rows: change({"batch": E + 5}, duplicate=1, counted=0)(
             [row | {"opening": _without(row["opening"])} for row in rows]
         ),
-        "ledger: batch 1000000005, partition 0 has 1 duplicates, but its epoch does not deduplicate",
+        "ledger: batch 1000000005, partition 0 has 1 duplicate, but its epoch does not deduplicate",
     ),
 }
 

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from command_line.counts import counted
 from pipeline.verifier.invariants import verify
 from pipeline.verifier.verification import Finding
 from tests.verify.conftest import Copy
@@ -47,7 +48,7 @@ def test_a_file_that_is_cut_off(copy: Copy) -> None:
     data = file.read_bytes()
     file.write_bytes(data[:-100])
     violations, findings = damage(warehouse)
-    assert f"has {len(data) - 100} bytes, but the log has {len(data)}" in violations
+    assert f"has {len(data) - 100:,} bytes, but the log has {len(data)}" in violations
     assert findings["results equal their panes"].notes == ["not checked: panes is damaged"]
 
 
@@ -66,7 +67,7 @@ def test_a_file_with_other_rows_than_the_log_says(copy: Copy) -> None:
     rows = pq.read_metadata(file).num_rows
     log.write_text(log.read_text().replace(f'numRecords\\":{rows}', f'numRecords\\":{rows + 6}'))
     violations, _ = damage(warehouse)
-    assert violations == f"ledger: the file {file.name} has {rows} rows, but the log has {rows + 6}"
+    assert violations == f"ledger: the file {file.name} has {counted(rows, 'row')}, but the log has {rows + 6}"
 
 
 @pytest.mark.parametrize("table", ["ledger", "panes", "page_views"])
