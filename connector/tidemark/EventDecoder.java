@@ -11,9 +11,6 @@ import org.apache.spark.sql.vectorized.ColumnVector;
  * columns if the frame names no known schema, or if the bytes are not Avro of that schema.
  */
 final class EventDecoder implements ValueDecoder {
-    private static final int FRAME = 5;
-    private static final int LONG_FRAME = 9;
-
     private final Input in = new Input();
     private final Map<Integer, Step[]> plans = new HashMap<>();
     private final Target[] columns;
@@ -50,8 +47,8 @@ final class EventDecoder implements ValueDecoder {
 
     @Override
     public void decode(byte[] array, int from, int to, int row) {
-        int body = body(array, from, to);
-        Step[] plan = body < 0 ? null : plan(id(array, body - Integer.BYTES));
+        int body = Frame.end(array, from, to, hasLongIds);
+        Step[] plan = body < 0 ? null : plan(Frame.id(array, body));
         if (plan == null) {
             putNull(row);
             return;
@@ -73,24 +70,11 @@ final class EventDecoder implements ValueDecoder {
         }
     }
 
-    /** Returns where Avro begins after a frame; a negative number if there is no frame. No registry has an id 0. */
-    private int body(byte[] array, int from, int to) {
-        if (to - from < FRAME || array[from] != 0) {
-            return -1;
-        }
-        boolean isLong = hasLongIds && to - from >= LONG_FRAME && id(array, from + 1) == 0;
-        return from + (isLong ? LONG_FRAME : FRAME);
-    }
-
     private Step[] plan(int id) {
         if (lastPlan == null || id != lastId) {
             lastPlan = plans.get(id);
             lastId = id;
         }
         return lastPlan;
-    }
-
-    private static int id(byte[] array, int at) {
-        return (array[at] & 255) << 24 | (array[at + 1] & 255) << 16 | (array[at + 2] & 255) << 8 | array[at + 3] & 255;
     }
 }

@@ -30,10 +30,6 @@ final class JsonPath {
         }
     }
 
-    boolean hasColumns() {
-        return !columns.isEmpty();
-    }
-
     boolean hasPlaces() {
         return !names.isEmpty();
     }

@@ -9,37 +9,20 @@ import org.apache.spark.unsafe.types.UTF8String;
 final class JsonText {
     private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
     private static final long NOT_ASCII = 0x8080808080808080L;
-    private static final int FRAME = 5;
-    private static final int LONG_FRAME = 9;
     private static final int OF_ENCODING = 4;
 
     private JsonText() { }
 
     /** Returns where an object or array in UTF-8 begins; a negative number if there is none. */
     static int start(byte[] array, int from, int to) {
-        int start = afterMark(array, afterFrame(array, from, to), to);
+        int frame = Frame.end(array, from, to, true);
+        int start = afterMark(array, frame < 0 ? from : frame, to);
         int first = start;
         while (first < to && isSpace(array[first])) {
             first++;
         }
         boolean isValue = first < to && (array[first] == '{' || array[first] == '[');
         return isValue && !hasZero(array, start, Math.min(start + OF_ENCODING, to)) && isUtf8(array, start, to) ? start : -1;
-    }
-
-    /** Passes byte 0 and a schema's id of four bytes, or of eight, of which the first four are 0. */
-    private static int afterFrame(byte[] array, int from, int to) {
-        if (to - from < FRAME || array[from] != 0) {
-            return from;
-        }
-        return from + (to - from >= LONG_FRAME && isZero(array, from, from + FRAME) ? LONG_FRAME : FRAME);
-    }
-
-    private static boolean isZero(byte[] array, int from, int to) {
-        int all = 0;
-        for (int at = from; at < to; at++) {
-            all |= array[at];
-        }
-        return all == 0;
     }
 
     /** Passes a byte order mark. */
