@@ -7,12 +7,13 @@ from http.client import HTTPException
 from typing import Any, Final
 from urllib.error import HTTPError
 
+from pipeline.instants import now_ms
 from pipeline.settings.model import MetricsSettings
 
-QUIET_MS: Final = 10_000
-"""A service that reads events commits more often than this; otherwise pages and `status` ask for its health."""
 NO_ANSWER: Final = (OSError, HTTPException)
 """Errors of a request that the service did not answer."""
+_QUIET_MS: Final = 10_000
+"""A service that reads events commits more often than this."""
 _ANSWER_S: Final = 4
 _LONGEST_BYTES: Final = 500
 _LOCAL_HOSTS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - not to listen there
@@ -52,6 +53,11 @@ def service_health(metrics: MetricsSettings) -> ServiceHealth:
             return ServiceHealth(is_healthy=False, sentence=f"The service at {url} is unhealthy: {_unhealthy(error)}")
     except NO_ANSWER as error:
         return ServiceHealth(is_healthy=False, sentence=no_answer(metrics, error))
+
+
+def is_quiet(committed_at: int | None) -> bool:
+    """Returns whether nothing was committed for a time after which the service is asked for the reason."""
+    return committed_at is not None and now_ms() - committed_at > _QUIET_MS
 
 
 def no_answer(metrics: MetricsSettings, error: Exception) -> str:

@@ -14,7 +14,7 @@ from command_line.keys import QUITS, Keys
 from command_line.terminal import Console, Live, RenderableType, styled
 from pipeline.errors import SetUpError, TidemarkError
 from pipeline.instants import now_ms, span_of, time_of
-from pipeline.reading.health_client import QUIET_MS, ServiceHealth, service_health
+from pipeline.reading.health_client import ServiceHealth, is_quiet, service_health
 from pipeline.reading.service_status import read_status
 from pipeline.reading.status_view import Status, render_screen
 from pipeline.settings.model import MetricsSettings
@@ -103,8 +103,7 @@ class LatestStatus:
             try:
                 self._status, self._read_at, self._error = self._read(), now_ms(), ""
                 summary = self._status.summary
-                is_quiet = summary is not None and now_ms() - summary.committed_at > QUIET_MS
-                self._health = self._ask() if is_quiet else None
+                self._health = self._ask() if is_quiet(summary.committed_at if summary else None) else None
             except (TidemarkError, *STORE_ERRORS) as error:
                 self._error = one_line(error).rstrip(".")
             except Exception as defect:  # noqa: BLE001 - the main thread raises it

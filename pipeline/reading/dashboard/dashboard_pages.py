@@ -24,7 +24,6 @@ from pipeline.reading.dashboard.live_page import (
     PageState,
     RenderedPage,
     is_displayed,
-    is_quiet,
     rendered,
     sent,
     state_of,
@@ -33,7 +32,7 @@ from pipeline.reading.dashboard.live_page import (
 from pipeline.reading.dashboard.overview import Overview, overview_of
 from pipeline.reading.dashboard.service_watch import ServiceWatch
 from pipeline.reading.dashboard.shared_views import NotFound, Read, SharedViews
-from pipeline.reading.health_client import ServiceHealth
+from pipeline.reading.health_client import ServiceHealth, is_quiet
 from pipeline.reading.ledger_summary import LedgerSummary
 from pipeline.reading.pages.letter_pages import REASONS, letter_of, letters_of, stored_letters
 from pipeline.reading.pages.page_text import templates

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, Response
 
 from pipeline.instants import now_ms
 from pipeline.reading.dashboard.shared_views import SharedView
-from pipeline.reading.health_client import QUIET_MS, ServiceHealth
+from pipeline.reading.health_client import ServiceHealth
 
 VERSION: Final = "Tidemark-Version"
 """Header of a request: the version of the page that the browser displays."""
@@ -64,11 +64,6 @@ class RenderedPage:
     def is_of(self, state: PageState) -> bool:
         """Returns whether it may be sent in this state."""
         return self.version == state.version and 0 <= state.now - self.at < _RENDERED_MS
-
-
-def is_quiet(committed_at: int | None) -> bool:
-    """Returns whether nothing was committed for a time after which the service is asked for the reason."""
-    return committed_at is not None and now_ms() - committed_at > QUIET_MS
 
 
 def state_of(view: SharedView, service: ServiceHealth | None) -> PageState:
