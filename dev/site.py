@@ -20,7 +20,7 @@ _LIST: Final = re.compile(r"^(?![-*|#>\s]|\d+\. )(.+)\n(?=[-*] |\d+\. )", re.MUL
 """Matches a line of a paragraph before a list. GitHub needs no empty line between them, MkDocs does."""
 
 
-def slug(heading: str, _: str) -> str:
+def slug(heading: str, _: str = "-") -> str:
     """Returns the anchor of a heading, as GitHub makes it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 

@@ -14,10 +14,9 @@ from pipeline.fold.grouping_sets import KEYS
 from pipeline.fold.json_projection import JsonProjection
 from pipeline.fold.mapping import MappedProjection, has_page
 from pipeline.fold.projection import OwnProjection
+from pipeline.runtime.connector import SOURCE
 from schemas.fields import EventSchemas
 
-SOURCE: Final = "tidemark.KafkaColumns"
-"""Spark's name of the source of columns."""
 _OF_RECORD: Final = (c.KEY, c.VALUE, c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP)
 _EVENT: Final = "decoded event"
 _TEXT: Final = StringType()

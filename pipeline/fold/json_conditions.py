@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.errors import SetUpError
 from pipeline.fold.json_projection import JsonProjection
+from pipeline.runtime.pyspark_internals import planned_expressions
 from schemas.fields import EventFields
 
 _SAMPLES: Final = {
@@ -26,9 +27,7 @@ def require_safe_conditions(spark: SparkSession, fields: EventFields, conditions
     for setting, sql in conditions.items():
         types = JsonProjection(fields, sql).types
         rows = spark.range(1).selectExpr(*(f"{_SAMPLES[kind]} AS `{name}`" for name, kind in types.items()))
-        # PySpark has no public way to a plan's expressions.
-        plan = rows.selectExpr(sql)._jdf.queryExecution().optimizedPlan()  # noqa: SLF001
-        for cast in _CAST.finditer(plan.expressions().mkString()):
+        for cast in _CAST.finditer(planned_expressions(rows.selectExpr(sql))):
             field, kind = cast["field"], cast["type"]
             if types.get(field) == "string" and kind not in _TEXTS:
                 declared = "boolean" if kind == "boolean" else "number"

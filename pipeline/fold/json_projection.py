@@ -8,12 +8,11 @@ from itertools import combinations
 from typing import Any, Final
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F
 
 from pipeline import columns as c
 from pipeline.errors import SetUpError
 from pipeline.fold.field_names import words_of
-from pipeline.fold.mapping import event_type_column, iso_millis
+from pipeline.fold.mapping import event_type_column, iso_millis, needed_columns
 from pipeline.fold.projection import decoded_column
 from schemas.fields import EventFields, TimeUnit
 
@@ -88,13 +87,8 @@ class JsonProjection:
     def columns(self) -> Sequence[Column]:
         """Returns `names` of the decoded events; all null if nothing was decoded."""
         columns = {name: role.column for name, role in self._roles.items()}
-        own = {
-            c.EVENT_TYPE: event_type_column(self._mapping, columns.get("kind")),
-            c.USER_ID: F.coalesce(columns["user"], F.lit("")),
-            # A missing time counts as out of range.
-            c.EVENT_TIME: F.coalesce(*_times(columns), F.lit(0)),
-        }
-        needed = [F.when(columns["read"], value).alias(name) for name, value in own.items()]
+        event_type = event_type_column(self._mapping, columns.get("kind"))
+        needed = needed_columns(columns["read"], event_type, columns["user"], *_times(columns))
         optional = [columns[name].alias(name) for name in (c.PAGE_URL, c.EVENT_ID) if name in columns]
         return [*needed, *optional, *(field.column.alias(name) for name, field in self._further.items())]
 

@@ -33,12 +33,12 @@ def check_of(schemas: EventSchemas, policy: Policy, late: Mapping[Check, Column]
     `now` is the clock at the start of the batch in milliseconds.
     """
     # The frame is checked only if there is no event: for nearly every record never.
-    frame_checks = {
-        Check.EMPTY_VALUE: F.col(c.VALUE).isNull() | (F.length(c.VALUE) == 0),
-    }
-    if schemas.format == "avro":
-        frame_checks |= {Check.MAGIC_BYTE: ~has_frame(), Check.SCHEMA_ID: ~has_known_schema(schemas)}
-    without_event = _first_failed(frame_checks, Check.AVRO if schemas.format == "avro" else Check.JSON)
+    is_empty = {Check.EMPTY_VALUE: F.col(c.VALUE).isNull() | (F.length(c.VALUE) == 0)}
+    if schemas.format == "json":
+        without_event = _first_failed(is_empty, Check.JSON)
+    else:
+        frame = {Check.MAGIC_BYTE: ~has_frame(), Check.SCHEMA_ID: ~has_known_schema(schemas)}
+        without_event = _first_failed(is_empty | frame, Check.AVRO)
     event = _first_failed({**_event_checks(policy, now), **late}, Check.PASSED)
     return F.when(F.col(c.EVENT_TIME).isNull(), without_event).otherwise(event)
 

@@ -90,13 +90,8 @@ class MappedProjection:
         """Returns event type, user, time and further fields of the decoded ones; all null if nothing was decoded."""
         raw = {role: leaf.column for role, leaf in self._leaves.items()}
         is_read = decoded_column((self._is_read,))
-        own = {
-            c.EVENT_TYPE: event_type_column(self._mapping, raw.get("kind")),
-            c.USER_ID: F.coalesce(raw["user"].cast("string"), F.lit("")),
-            # A missing time counts as out of range.
-            c.EVENT_TIME: F.coalesce(self._time(raw["time"]), F.lit(0)),
-        }
-        columns = [F.when(is_read, value).alias(name) for name, value in own.items()]
+        event_type = event_type_column(self._mapping, raw.get("kind"))
+        columns = needed_columns(is_read, event_type, raw["user"].cast("string"), self._time(raw["time"]))
         if "page" in raw:
             columns.append(raw["page"].alias(c.PAGE_URL))
         if c.EVENT_ID in raw:
@@ -117,6 +112,19 @@ class MappedProjection:
             return F.try_multiply(raw, F.lit(1000)).try_cast("long")
         count = raw.try_cast("long")
         return F.call_function("div", count, F.lit(_PER_UNIT[unit])) if unit in _PER_UNIT else count
+
+
+def needed_columns(is_read: Column, event_type: Column, user: Column, *times: Column) -> list[Column]:
+    """Returns event type, user and the first of `times` that is not null; all null where `is_read` is not true.
+
+    A missing user counts as empty, and a missing time as out of range.
+    """
+    own = {
+        c.EVENT_TYPE: event_type,
+        c.USER_ID: F.coalesce(user, F.lit("")),
+        c.EVENT_TIME: F.coalesce(*times, F.lit(0)),
+    }
+    return [F.when(is_read, value).alias(name) for name, value in own.items()]
 
 
 def event_type_column(fields: EventFields, raw: Column | None) -> Column:

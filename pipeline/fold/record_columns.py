@@ -66,7 +66,9 @@ class RecordColumns:
         ids = id_columns() if policy.deduplicate else []
         if ids:
             require_event_id(schemas)
-        events = self._reader = reader(schemas, named_sql(policy, stored_keys(schemas) if to_pseudonym else ()))
+        events = reader(schemas, named_sql(policy, stored_keys(schemas) if to_pseudonym else ()))
+        self.events = events.events
+        """The events to decode, as JSON, for `TopicRanges` or `decoded`."""
         if to_pseudonym:
             require_one_name(events.same_as_user)
         self._stored_bytes = stored_bytes(events.names, to_pseudonym, frame(schemas)) if to_pseudonym else {}
@@ -82,11 +84,6 @@ class RecordColumns:
         keyed = [*self._group_columns(), *self._measured_columns(policy), *ids]
         position = F.when(F.col(c.CHECK) != int(Check.PASSED), record_position()).alias(POSITION)
         self._keyed, self._keyed_with_position = Selection(keyed), Selection([*keyed, position])
-
-    @property
-    def events(self) -> str:
-        """The events to decode, as JSON, for `TopicRanges` or `decoded`."""
-        return self._reader.events
 
     def select(self, records: DataFrame, context: BatchContext, *, keeps_apart: bool) -> DataFrame:
         """Returns a row per Kafka record; `keeps_apart` adds the position by which rejected records are found."""

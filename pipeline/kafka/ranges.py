@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.kafka.clients import consumer_options
+from pipeline.runtime.connector import SOURCE
 from pipeline.settings.model import KafkaSettings
-
-SOURCE: Final = "tidemark.KafkaColumns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +25,7 @@ class TopicRanges:
         A partition without a start is read from offset 0. A task fails if offsets were deleted, or no record comes for
         half a minute. Raises SetUpError if a file of the settings cannot be used.
         """
-        starts = {partition: self.starts.get(partition, 0) for partition in self.ends}
-        ranges = [f"{partition}:{starts[partition]}:{end}" for partition, end in self.ends.items()]
+        ranges = [f"{partition}:{self.starts.get(partition, 0)}:{end}" for partition, end in self.ends.items()]
         options = {
             **consumer_options(self.kafka),
             "topic": self.kafka.topic,

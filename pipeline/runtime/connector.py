@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Final
 
 import pyspark
 import structlog
@@ -20,7 +21,9 @@ from pipeline.errors import SetUpError
 from pipeline.runtime.jars import cache, jars_of, locked, only_one
 from pipeline.runtime.java import find_java
 
-_LONGEST_S = 300
+SOURCE: Final = "tidemark.KafkaColumns"
+"""Spark's name of the connector's source of columns."""
+_LONGEST_S: Final = 300
 _log = structlog.get_logger()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from py4j.java_gateway import JavaObject
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 
 def start_java(conf: SparkConf | None = None) -> None:
@@ -34,6 +34,12 @@ def java_child() -> subprocess.Popen[bytes] | None:
 def java_packages(session: SparkSession) -> Any:
     """Returns the root of all Java packages: `java_packages(session).java.lang.Runtime`."""
     return session.sparkContext._jvm  # noqa: SLF001
+
+
+def planned_expressions(frame: DataFrame) -> str:
+    """Returns the expressions of the last step of a frame's optimized plan, as Spark prints them."""
+    plan: Any = frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001
+    return str(plan.expressions().mkString())
 
 
 def remove_properties(context: SparkContext, names: Iterable[str]) -> None:

@@ -18,6 +18,13 @@ MakeTopic = Callable[..., str]
 EVENT = json.dumps({"user_id": "ann", "time": 1}).encode()
 
 
+def check(broker: Cluster, topic: str, folder: Path, sent: Sequence[Raw], *options: str) -> int:
+    """Sends records, with Kafka's timestamps of now; returns the exit code of `tidemark check`."""
+    send(broker.bootstrap_servers, topic, [replace(record, timestamp_ms=now_ms()) for record in sent])
+    where = [f"--bootstrap-servers={broker.bootstrap_servers}", f"--topic={topic}", f"--warehouse={folder / 'w'}"]
+    return main(["check", *where, "--metrics.port=0", *options])
+
+
 @pytest.mark.parametrize(
     ("values", "name"),
     [
@@ -62,10 +69,7 @@ def test_the_newest_records_are_judged(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    topic = make_topic(partitions=2)
-    send(broker.bootstrap_servers, topic, [replace(record, timestamp_ms=now_ms()) for record in sent])
-    where = [f"--bootstrap-servers={broker.bootstrap_servers}", f"--topic={topic}", f"--warehouse={tmp_path / 'w'}"]
-    assert main(["check", *where, "--metrics.port=0"]) == code
+    assert check(broker, make_topic(partitions=2), tmp_path, sent) == code
     assert line in capsys.readouterr().out
     assert [*tmp_path.iterdir()] == []
 
@@ -87,10 +91,8 @@ def test_the_newest_records_in_json_are_judged(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    topic = make_topic(partitions=1)
-    send(broker.bootstrap_servers, topic, [Raw(json.dumps(sent).encode(), timestamp_ms=now_ms())])
-    where = [f"--bootstrap-servers={broker.bootstrap_servers}", f"--topic={topic}", f"--warehouse={tmp_path / 'w'}"]
-    assert main(["check", *where, "--metrics.port=0", "--schemas.format=json"]) == code
+    records = [Raw(json.dumps(sent).encode())]
+    assert check(broker, make_topic(partitions=1), tmp_path, records, "--schemas.format=json") == code
     output = capsys.readouterr().out
     assert line in output
     assert "schemas     JSON, which is read without schemas" in output

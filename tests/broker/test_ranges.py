@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 
 from pipeline.fold.decode import reader
 from pipeline.kafka.broker_errors import is_of_broker
-from pipeline.kafka.ranges import SOURCE, TopicRanges
+from pipeline.kafka.ranges import TopicRanges
+from pipeline.runtime.connector import SOURCE
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import KafkaSettings, SparkSettings
 from schemas import load_schemas

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dev.site import slug
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
 from pipeline.measures import MEASURES
@@ -37,7 +38,7 @@ def prose(page: Path) -> str:
 def anchors(page: Path) -> set[str]:
     """Returns the anchors of a page's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.*)", prose(page), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return {slug(heading) for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
