@@ -3,7 +3,7 @@
 import gzip
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
@@ -23,7 +23,7 @@ _EVERY_S: Final = 1.0
 _SETTLE_S: Final = 5.0
 """Time after the tabs are opened that does not count."""
 _DAY_S: Final = 86_400
-_SCENES: Final[dict[str, tuple[int, bool]]] = {
+SCENES: Final[dict[str, tuple[int, bool]]] = {
     "no tab, unchanged": (0, False),
     "one tab, unchanged": (1, False),
     "five pages, unchanged": (5, False),
@@ -70,13 +70,14 @@ class _Tab:
         connection.close()
 
 
-def costs(rest_s: float, work: Path) -> dict[str, Cost]:
+def costs(rest_s: float, work: Path, scenes: Iterable[str] = SCENES) -> dict[str, Cost]:
     """Returns the cost of each scene, measured for `rest_s` seconds."""
     warehouse = work / "tabs"
     write_warehouse(str(warehouse), _WINDOWS)
     found = {}
     with dashboard_of(warehouse, work) as (port, dashboard):
-        for name, (number, commits) in _SCENES.items():
+        for name in scenes:
+            number, commits = SCENES[name]
             act = (lambda: commit_batch(str(warehouse), _WINDOWS)) if commits else (lambda: None)
             found[name] = _measure(dashboard.process.pid, [_Tab(port, path) for path in _PATHS[:number]], act, rest_s)
         dashboard.check()
