@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 
 from pipeline.errors import SetUpError, Unreachable
 from pipeline.event_time.policy import Policy
-from pipeline.fold.decode import decoded
+from pipeline.fold.casts_of_texts import require_no_cast_of_text
+from pipeline.fold.decode import decoded, reader
 from pipeline.fold.fold_plan import FoldPlan
-from pipeline.fold.json_conditions import require_safe_conditions
 from pipeline.fold.record_columns import BatchContext, named_sql
 from pipeline.instants import now_ms
 from pipeline.kafka.mirror import OffsetMirror
@@ -156,8 +156,8 @@ def check_plan(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> No
     try:
         plan = FoldPlan(schemas, policy, 1)
         plan.fold(decoded(no_records, plan.events), BatchContext(None, 0))
-        if schemas.format == "json":
-            require_safe_conditions(spark, schemas.fields, conditions)
+        remedy = ", or set schemas.mapping.types.{field} to {declared}" if schemas.format == "json" else ""
+        require_no_cast_of_text(spark, reader(schemas, ", ".join(conditions.values())), conditions, remedy)
     except (AnalysisException, ParseException) as error:
         reason = str(error).splitlines()[0]
         names = " or ".join(conditions)

@@ -25,7 +25,7 @@ def as_number(watermark: int | None) -> int:
 
 def is_future(event_time: Any, clock: Any, most_ms: int) -> Any:
     """Returns whether an event is more than `most_ms` ahead of `clock`: its Kafka timestamp, or the service's clock."""
-    return event_time > clock + most_ms
+    return event_time - most_ms > clock  # a Kafka timestamp may be the largest number
 
 
 def is_too_old(event_time: Any, clock: Any, most_ms: int) -> Any:

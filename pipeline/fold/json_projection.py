@@ -19,7 +19,6 @@ from schemas.fields import EventFields, TimeUnit
 _OWN: Final = (c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME, c.PAGE_URL, c.EVENT_ID)
 _TO_MILLIS: Final[Mapping[TimeUnit | None, int]] = {"s": 3, "ms": 0, "us": -3, "ns": -6, None: 0}
 """The power of ten that makes milliseconds of a number in a unit."""
-_SPARK_TYPES: Final = {"number": "double", "boolean": "boolean"}
 _TYPE_NAME: Final = re.compile(r"\bas\s+\w+|::\s*\w+", re.IGNORECASE)
 """The type of a cast."""
 _OPERATORS: Final = frozenset(
@@ -77,12 +76,6 @@ class JsonProjection:
         """Returns the names of `columns`."""
         optional = [name for name in (c.PAGE_URL, c.EVENT_ID) if name in self._roles]
         return [c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME, *optional, *self._further]
-
-    @property
-    def types(self) -> dict[str, str]:
-        """Returns Spark's types of `columns`, by name."""
-        further = {name: _SPARK_TYPES.get(field.kind, "string") for name, field in self._further.items()}
-        return {name: "bigint" if name == c.EVENT_TIME else further.get(name, "string") for name in self.names}
 
     def columns(self) -> Sequence[Column]:
         """Returns `names` of the decoded events; all null if nothing was decoded."""

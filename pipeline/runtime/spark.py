@@ -26,6 +26,8 @@ _ALWAYS: Final = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
+    # A condition without a value, such as a division by zero, is not met: one record must not stop the service.
+    "spark.sql.ansi.enabled": "false",
     # Small results in many tasks cost seconds per batch.
     "spark.sql.adaptive.enabled": "false",
     "spark.databricks.delta.snapshotPartitions": "1",

@@ -56,19 +56,22 @@ def verdicts(
     fields: EventFields = MAPPED,
     *,
     has_long_ids: bool = False,
+    kafka_timestamp: int = NOW,
 ) -> list[tuple[Check, bool]]:
     """Returns for each value, in order, its check and whether it meets the condition of a report."""
     texts = {schema_id: json.dumps(schema) for schema_id, schema in schemas.items()}
-    return verdicts_of(EventSchemas(texts, fields, has_long_ids), values, where)
+    return verdicts_of(EventSchemas(texts, fields, has_long_ids), values, where, kafka_timestamp)
 
 
-def verdicts_of(schemas: EventSchemas, values: Sequence[bytes | None], where: str = "") -> list[tuple[Check, bool]]:
+def verdicts_of(
+    schemas: EventSchemas, values: Sequence[bytes | None], where: str = "", kafka_timestamp: int = NOW
+) -> list[tuple[Check, bool]]:
     """Returns for each value, in order, its check and whether it meets the condition of a report."""
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
     policy = Settings.model_validate({"reports": {"few": {"keys": ["user_id"], "where": where}}}).policy()
     count = len(values)
     plan = FoldPlan(schemas, policy, count)
-    rows = pa.table([[b"k"] * count, values, [*range(count)], [0] * count, [NOW] * count], schema=_RECORDS)
+    rows = pa.table([[b"k"] * count, values, [*range(count)], [0] * count, [kafka_timestamp] * count], schema=_RECORDS)
     keyed = plan.keyed(decoded(spark.createDataFrame(rows), plan.events), BatchContext(None, NOW))
     found = keyed.select(*unpacked(plan.groupings, count)).toArrow().to_pylist()
     return [(Check(row[c.CHECK]), row[c.FLAGS] == 1) for row in found]

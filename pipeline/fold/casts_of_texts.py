@@ -1,0 +1,51 @@
+"""Refuses conditions that read a text as a number: Spark reads "5.7" as the integer 5, and "five" as no value."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import DataType, StringType, StructType
+
+from pipeline.errors import SetUpError
+from pipeline.fold.decode import Reader, decoded
+from pipeline.runtime.pyspark_internals import planned_expressions
+
+_CAST: Final = re.compile(r"(?<!try_)\bcast\((?P<field>\w+)#\d+(?P<path>(?:\.\w+)*) as (?P<kind>\w+)")
+_TEXTS: Final = ("string", "binary")
+
+
+def require_no_cast_of_text(spark: SparkSession, events: Reader, conditions: Mapping[str, str], remedy: str) -> None:
+    """Raises SetUpError if one of the `conditions`, SQL by setting, casts a text field. They must be valid SQL.
+
+    `remedy` is a format for the end of the message, with `field` and `declared`, which is number or boolean.
+    """
+    fields = _schema(spark, events)
+    rows = spark.range(1).selectExpr(*(f"{_sample(field.dataType)} AS `{field.name}`" for field in fields))
+    for setting, sql in conditions.items():
+        for cast in _CAST.finditer(planned_expressions(rows.selectExpr(sql))):
+            field, kind = cast["field"] + cast["path"], cast["kind"]
+            if isinstance(_type_of(fields, field), StringType) and kind not in _TEXTS:
+                declared = "boolean" if kind == "boolean" else "number"
+                raise SetUpError(
+                    f"{setting} reads {field} as {kind}, but it is text, and a text that is no {kind} would be no "
+                    f"value or another one: write try_cast({field} AS {kind})"
+                    + remedy.format(field=field, declared=declared)
+                )
+
+
+def _schema(spark: SparkSession, events: Reader) -> StructType:
+    return decoded(spark.createDataFrame([], "value binary"), events.events).select(*events.columns).schema
+
+
+def _sample(kind: DataType) -> str:
+    """Returns SQL of a value that Spark cannot compute while it plans."""
+    return "uuid()" if isinstance(kind, StringType) else f"from_json(uuid(), 'x {kind.simpleString()}').x"
+
+
+def _type_of(fields: StructType, path: str) -> DataType:
+    found: DataType = fields
+    for name in path.split("."):
+        assert isinstance(found, StructType)  # noqa: S101 - Spark has resolved the path
+        found = found[name].dataType
+    return found
