@@ -16,6 +16,9 @@ from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.grid import Grid
 from pipeline.instants import ms_of
+from pipeline.reading.ledger_summary import LedgerSummary
+from pipeline.reading.pages.table_reader import CurrentTables, TableReader
+from pipeline.reading.pages.window_sums import earlier_than, windows_of
 from pipeline.tables.transactions import REMOVED_APP
 from tests.dashboard.scene import Served, future, malformed, rejected, serving
 from tests.support.warehouse import rows
@@ -161,9 +164,35 @@ def test_every_sum_of_an_earlier_page_is_that_of_its_windows(warehouse: Path, pa
             sums = [_sums(row for row in listed if ms_of(row["window_end"]) == end) for end in reversed(ends)]
             shown = [(int(row[2]), int(row[3]), int(row[-1])) for row in table(section(html, "windows"))]
             assert shown == [counts for counts in sums if any(counts)]
+            assert "Earlier windows" not in html, "a link to an empty list"
             first = 2 if key else 1
             cells = [row[first : first + 3] for row in table(section(html, "rows"))]
             assert Counter(tuple(map(int, row)) for row in cells) == Counter(_sums([row]) for row in listed)
+
+
+def test_earlier_windows_are_those_before_the_first_window_of_a_page(warehouse: Path) -> None:
+    report = POLICY_OF_SUMS.reports[0]
+
+    def ends(tables: CurrentTables, _: LedgerSummary | None) -> tuple[int | None, int | None]:
+        windows = windows_of(tables, report)
+        assert len(windows) > 1
+        return earlier_than(tables, windows[1:], report), earlier_than(tables, windows, report)
+
+    first = min(ms_of(row["window_end"]) for row in rows(warehouse, "site"))
+    assert TableReader(str(warehouse)).read(ends) == (first, None)
+
+
+def test_every_count_and_row_of_an_earlier_page_of_dead_letters_is_that_of_the_table(
+    warehouse: Path, page: Served
+) -> None:
+    stored = rows(warehouse, "dead_letters")
+    counts = {"all": len(stored)} | {name.replace("_", " "): count for name, count in letters(warehouse).items()}
+    for until in sorted({row["batch"] for row in stored}):
+        html = page.get(f"/dead-letters?until={until}").text
+        shown = re.findall(r">([a-z ]+) <span class=\"count\">([0-9,]+)<", section(html, "now"))
+        assert {name: int(count) for name, count in shown if count != "0"} == counts
+        listed = Counter(row["reason"].replace("_", " ") for row in stored if row["batch"] <= until)
+        assert Counter(row[1] for row in table(section(html, "letters"))) == listed
 
 
 def _sums(listed: Iterable[dict[str, Any]]) -> tuple[int, int, int]:

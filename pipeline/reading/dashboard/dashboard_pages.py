@@ -234,7 +234,7 @@ def _report_page(
         "chosen": chosen,
         "until": position.until,
         "windows": windows,
-        "earlier": earlier_than(windows, report),
+        "earlier": earlier_than(tables, windows, report),
         "rows": rows_of_report(tables, report, only, *position, chosen),
     }
     return Content("report.html", values, is_past=position.until is not None)

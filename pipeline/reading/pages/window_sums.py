@@ -124,9 +124,13 @@ def largest_first(report: Report, measure: str = "") -> str:
     return ", ".join(f"{name} DESC NULLS LAST" for name in names)
 
 
-def earlier_than(windows: Sequence[ReportWindow], report: Report) -> int | None:
-    """Returns the end (ms) of the last window before `windows`; None without windows."""
-    return end_before(report.windows, windows[0].end, 1) if windows and isinstance(report.windows, Periodic) else None
+def earlier_than(tables: CurrentTables, windows: Sequence[ReportWindow], report: Report) -> int | None:
+    """Returns the end (ms) of the window before the first of `windows`; None if no published window ends before it."""
+    ends = tables.ends(report)
+    has_earlier = bool(windows) and ends is not None and ends[0] < windows[0].end
+    return (
+        end_before(report.windows, windows[0].end, 1) if has_earlier and isinstance(report.windows, Periodic) else None
+    )
 
 
 def end_before(windows: Periodic, end: int, count: int) -> int:
