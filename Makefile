@@ -1,6 +1,6 @@
 # Needs Python 3.11 and make; installs everything else. Stamp files record which steps are done.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-fast coverage chaos simulate soak flink check format bench audit release lock pages site clean
+.PHONY: help setup demo test test-all test-fast test-newest coverage chaos simulate soak flink check format bench audit release lock pages site clean
 
 # The first interpreter that is new enough; override it by `make setup PYTHON=...`.
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
@@ -37,6 +37,14 @@ test-all: setup $(CLASSES) ## run all tests, with the long tests of crashes and 
 test-fast: export PYTHONDONTWRITEBYTECODE :=
 test-fast: $(SYNCED) ## run the fast tests, in seconds: no JVM, no broker, few random examples
 	$(RUN) pytest -n auto -m "not jvm and not broker and not slow" --hypothesis-profile=quick $(ARGS)
+
+# The newest Python that PySpark supports, on PATH or installed by pyenv.
+NEWEST ?= $(shell for python in python3.13 $(lastword $(sort $(wildcard $(HOME)/.pyenv/versions/3.13*/bin/python))) python3.12; do \
+    $$python -c '' 2>/dev/null && echo $$python && break; done)
+test-newest: export PYTHONDONTWRITEBYTECODE :=
+test-newest: $(SYNCED) ## run the fast tests with the newest Python of this machine, in an environment of its own
+	$(if $(NEWEST),TIDEMARK_ENVIRONMENT=.venv-newest $(NEWEST) dev/environment.py,@echo "this machine has no newer Python")
+	$(if $(NEWEST),.venv-newest/bin/python -m pytest -n auto -m "not jvm and not broker and not slow" --hypothesis-profile=quick $(ARGS))
 
 coverage: $(SYNCED) ## branch coverage of the fast tests, which may not fall below the floor in pyproject.toml
 	$(RUN) pytest -n auto -m "not jvm and not broker and not slow" --cov --cov-report=term $(ARGS)
@@ -84,7 +92,7 @@ site: $(SYNCED) ## build the documents as a web site in build/site/html; a link 
 	$(RUN) dev.site
 
 clean: ## remove the environment and every cache in this directory (the jars in the user's cache stay)
-	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage build dist
+	rm -rf .venv .venv-newest .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(SYNCED): pyproject.toml uv.lock dev/environment.py

@@ -1,6 +1,7 @@
 """Creates .venv from a bare Python: `python3 dev/environment.py`. Uses the standard library only.
 
 Uses the uv on PATH, or else installs uv into .tools. The interpreter of .venv is the interpreter that runs this script.
+TIDEMARK_ENVIRONMENT is another folder for it, such as .venv-newest.
 """
 
 import hashlib
@@ -16,6 +17,7 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+ENVIRONMENT = ROOT / os.environ.get("TIDEMARK_ENVIRONMENT", ".venv")
 TOOLS = ROOT / ".tools"
 OLDEST_PYTHON = (3, 11)
 # The first version with dependency groups.
@@ -50,7 +52,7 @@ def install_uv() -> str:
 
 
 def sync(uv: str) -> int:
-    """Makes .venv match uv.lock, with this interpreter, and returns uv's exit code.
+    """Makes the environment match uv.lock, with this interpreter, and returns uv's exit code.
 
     The group `build` is installed first, because uv may fetch nothing for a build.
     """
@@ -69,7 +71,7 @@ def uv_environment() -> dict[str, str]:
     """
     paths = ssl.get_default_verify_paths()
     defaults = {"UV_SYSTEM_CERTS": "true"} if paths.cafile or paths.capath else {}
-    required = {"UV_PYTHON_DOWNLOADS": "never", "UV_PROJECT_ENVIRONMENT": str(ROOT / ".venv")}
+    required = {"UV_PYTHON_DOWNLOADS": "never", "UV_PROJECT_ENVIRONMENT": str(ENVIRONMENT)}
     return {**defaults, **os.environ, **required}
 
 

@@ -15,7 +15,7 @@ from pipeline.runtime.spark_errors import is_of_spark
 from pipeline.tables.large import FilesView
 
 _CONF: Final = {
-    # Our own SQL, which DataFusion runs for smaller jobs: what has no value is an error, and times compare as there.
+    # The SQL is our own: DataFusion runs it for smaller jobs, with the same comparisons, and its overflows are errors.
     "spark.sql.ansi.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.cli import main
 
-DEEP = '{"a":' * 3000 + "1" + "}" * 3000
+DEEP = '{"a":' * 100_000 + "1" + "}" * 100_000
 
 
 @pytest.fixture(autouse=True)
