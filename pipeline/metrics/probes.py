@@ -122,7 +122,7 @@ def readiness(
         if waited_ms is not None and waited_ms >= max_age_ms:
             why = f"{state.format(_seconds(waited_ms))}, and {max_age_ms / 1000:g} s is too long"
             return ProbeAnswer(ok=False, sentence=f"Not ready: {why}.")
-    return ProbeAnswer(ok=True, sentence="Ready: the service has caught up with the topic.")
+    return ProbeAnswer(ok=True, sentence=f"Ready: no record and no publication has waited for {max_age_ms / 1000:g} s.")
 
 
 def _seconds(milliseconds: int) -> str:

@@ -2,12 +2,20 @@
 
 import subprocess
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from py4j.java_gateway import JavaObject
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
 from pyspark.sql import DataFrame, SparkSession
+
+from pipeline.errors import JavaEnded
+
+_ENDED_AT_START: Final = (
+    "Spark's Java process ended while it started: the lines above are its own; without any it was probably killed, for "
+    "example because the memory limit is too low"
+)
 
 
 def start_java(conf: SparkConf | None = None) -> None:
@@ -15,9 +23,13 @@ def start_java(conf: SparkConf | None = None) -> None:
 
     It is in a process group of its own: a signal to the group of this process, such as Ctrl-C of a terminal, would end
     Java in the midst of the batch that this process still commits. It ends when this process does, at the end of input.
+    Raises JavaEnded if it ends before it answers.
     """
     if not is_java_started():
-        gateway = launch_gateway(conf, {"process_group": 0})  # type: ignore[no-untyped-call]
+        try:
+            gateway = launch_gateway(conf, {"process_group": 0})  # type: ignore[no-untyped-call]
+        except PySparkRuntimeError as error:
+            raise JavaEnded(_ENDED_AT_START) from error
         SparkContext._ensure_initialized(gateway=gateway, conf=conf)  # noqa: SLF001
 
 

@@ -18,7 +18,7 @@ from tests.support.against_truth import ledger_version
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
-from tests.support.processes import tidemark
+from tests.support.processes import SMALL_DRIVER, tidemark
 from tests.support.services import ANY_TIMESTAMP
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
@@ -27,6 +27,15 @@ PATIENCE_S = 180
 NOTICED_S = 8
 """A second or two, on a machine that does other things as well; clean-up that hung would be ended after ten."""
 SENTENCE = "tidemark: Spark's Java process has ended: the next start reads again what was not committed\n"
+KILLED = """#!/bin/sh
+case "$*" in *-XshowSettings*) ;; *) kill -9 $$ ;; esac
+echo '    java.home = {home}' >&2
+echo '    java.version = 17' >&2
+"""
+AT_START = (
+    "tidemark: Spark's Java process ended while it started: the lines above are its own; without any it was probably "
+    "killed, for example because the memory limit is too low\n"
+)
 
 
 @pytest.mark.parametrize("busy", [True, False], ids=["while_batches_run", "while_there_is_nothing_to_do"])
@@ -51,6 +60,23 @@ def test_a_killed_java_process_ends_the_service_with_one_sentence(
     assert "Py4J" not in service.said
     balance = assert_conserved(warehouse)
     assert (balance.counted < count) == busy
+
+
+def test_a_java_process_that_ends_while_it_starts_ends_the_service_with_one_sentence(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    """A memory limit may kill Java at each start; this `java` prints its version, and is killed otherwise."""
+    java = tmp_path / "jdk" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(KILLED.format(home=java.parents[1]))
+    java.chmod(0o755)
+    where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", make_topic(**ANY_TIMESTAMP))
+    run = ("run", *where, "--warehouse", str(tmp_path / "warehouse"), "--metrics.port", "0")
+    environment = {**SMALL_DRIVER, "JAVA_HOME": str(java.parents[1])}
+    with tidemark(tmp_path / "service.log", *run, driver=environment) as service:
+        assert service.wait() == 1, service.said
+    assert service.said.endswith(AT_START), service.said
+    assert "Traceback" not in service.said
 
 
 @pytest.mark.jvm

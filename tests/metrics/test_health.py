@@ -122,7 +122,9 @@ def test_a_clock_that_goes_back_is_not_unhealthy() -> None:
 
 def test_readiness_reports_what_is_missing() -> None:
     late, early = MAX_AGE_MS, MAX_AGE_MS - 1
-    assert readiness(early, early, early, MAX_AGE_MS, caught_up=True).ok
+    assert readiness(early, early, early, MAX_AGE_MS, caught_up=True).sentence == (
+        "Ready: no record and no publication has waited for 60 s."
+    )
     assert readiness(None, None, None, MAX_AGE_MS, caught_up=True).ok
     never = readiness(None, None, None, MAX_AGE_MS, caught_up=False)
     record = readiness(late, None, None, MAX_AGE_MS, caught_up=True)
