@@ -45,7 +45,7 @@ class Progress:
     def settled(self, silent: Collection[int], now: int) -> Self:
         """Returns the progress in which exactly the `silent` partitions have been silent for the idle timeout."""
         partitions = {
-            number: replace(state, last_record_at=now - self.policy.idle_timeout_ms if number in silent else now)
+            number: replace(state, last_event_at=now - self.policy.idle_timeout_ms if number in silent else now)
             for number, state in self.frontier.partitions.items()
         }
         return replace(self, frontier=replace(self.frontier, partitions=partitions))
@@ -91,9 +91,7 @@ class Progress:
 
     def _read(self, tallies: Tallies, ends: Mapping[int, int], now: int) -> Frontier:
         read = {
-            partition: state.read(
-                ends.get(partition, state.position), tally.verdicts.total(), tally.max_event_time, now
-            )
+            partition: state.read(ends.get(partition, state.position), tally.events, tally.max_event_time, now)
             for partition, state in self.frontier.partitions.items()
             for tally in [tallies.of_partition(partition)]
         }

@@ -20,6 +20,11 @@ class Tally:
     """Counted records, by the start of their pane in milliseconds."""
     max_event_time: int | None = None
 
+    @property
+    def events(self) -> int:
+        """Returns the number of records with an event time: all except malformed and left-out ones."""
+        return self.verdicts.total() - self.verdicts[Verdict.MALFORMED] - self.verdicts[Verdict.LEFT_OUT]
+
 
 class Statistic(NamedTuple):
     """A row of the fold's statistics. `check` is a `Check`, times are milliseconds."""

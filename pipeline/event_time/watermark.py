@@ -16,22 +16,22 @@ class PartitionState:
     """The state of a Kafka partition. `position` is the next offset to read, times are milliseconds since 1970."""
 
     position: int
-    last_record_at: int
+    last_event_at: int
     max_event_time: int | None = None
     idle: bool = False
 
-    def read(self, to_offset: int, records: int, max_event_time: int | None, now: int) -> "PartitionState":
-        """Returns the state after a batch of `records` records that ends before `to_offset`."""
+    def read(self, to_offset: int, events: int, max_event_time: int | None, now: int) -> "PartitionState":
+        """Returns the state after a batch with `events` that ends before `to_offset`."""
         times = [t for t in (self.max_event_time, max_event_time) if t is not None]
         return PartitionState(
             position=to_offset,
-            last_record_at=now if records else self.last_record_at,
+            last_event_at=now if events else self.last_event_at,
             max_event_time=max(times, default=None),
         )
 
     def advanced(self, log_end: int, now: int, idle_timeout_ms: int) -> "PartitionState":
-        """Returns the state at `now`: idle if read up to `log_end` and without a record for `idle_timeout_ms`."""
-        silent = now - self.last_record_at >= idle_timeout_ms
+        """Returns the state at `now`: idle if read up to `log_end` and without an event for `idle_timeout_ms`."""
+        silent = now - self.last_event_at >= idle_timeout_ms
         return replace(self, idle=silent and self.position >= log_end)
 
 

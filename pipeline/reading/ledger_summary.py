@@ -8,7 +8,7 @@ from deltalake import DeltaTable
 
 from pipeline import columns as c
 from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.policy import Policy
+from pipeline.event_time.policy import Policy, Verdict
 from pipeline.tables.file_statistics import highest
 from pipeline.tables.ledger import rate_of, recent_rows, sums_sql
 from pipeline.tables.opening import read_opening
@@ -74,7 +74,7 @@ class PartitionStatus:
     partition: int
     to_offset: int
     max_event_time: int | None
-    last_record_at: int
+    last_event_at: int
     """Time of the batch with its newest record, or the start of the epoch if that is later."""
 
 
@@ -93,7 +93,7 @@ class LedgerSummary:
     partitions: tuple[PartitionStatus, ...]
     accounts: Mapping[int, Account]
     """Sums over all batches, by partition."""
-    last_record_at: Mapping[int, int]
+    last_event_at: Mapping[int, int]
     """Time of the newest batch with a record, by partition."""
     records_per_second: float | None
     """Rate over the last few batches of the epoch; None if unknown."""
@@ -129,7 +129,7 @@ def read_summary(ledger: DeltaTable, previous: LedgerSummary | None) -> LedgerSu
     recent = recent_rows(ledger, newest)
     last = [row for row in recent if row[c.BATCH] == newest]
     policy, opened_at = _opening(ledger, newest // EPOCH * EPOCH, base)
-    accounts, last_record_at = _accounts(ledger, base)
+    accounts, last_event_at = _accounts(ledger, base)
     return LedgerSummary(
         table_id=table_id,
         batch=newest,
@@ -139,10 +139,10 @@ def read_summary(ledger: DeltaTable, previous: LedgerSummary | None) -> LedgerSu
         opened_at=opened_at,
         policy=policy,
         partitions=tuple(
-            _partition_status(row, max(opened_at, last_record_at.get(row[c.PARTITION], 0))) for row in last
+            _partition_status(row, max(opened_at, last_event_at.get(row[c.PARTITION], 0))) for row in last
         ),
         accounts=accounts,
-        last_record_at=last_record_at,
+        last_event_at=last_event_at,
         records_per_second=rate_of(recent),
     )
 
@@ -157,21 +157,28 @@ def _opening(ledger: DeltaTable, first: int, previous: LedgerSummary | None) -> 
 
 
 def _accounts(ledger: DeltaTable, previous: LedgerSummary | None) -> tuple[dict[int, Account], dict[int, int]]:
-    """Returns the sums and the time of the last record by partition: those in `previous` and the batches since."""
+    """Returns the sums and the time of the last event by partition: those in `previous` and the batches since."""
     rows = rows_of(
         f"SELECT {c.PARTITION}, {account_sql(ledger)}, "  # noqa: S608 - our own names
-        f"max(CASE WHEN {c.RECORDS} > 0 THEN committed_at END) AS last_record_at FROM ledger "
+        f"max(CASE WHEN {_events_sql(ledger)} > 0 THEN committed_at END) AS last_event_at FROM ledger "
         f"WHERE {c.BATCH} > {previous.batch if previous else 0} GROUP BY {c.PARTITION}",
         ledger=ledger,
     )
-    accounts, last_record_at = (dict(previous.accounts), dict(previous.last_record_at)) if previous else ({}, {})
+    accounts, last_event_at = (dict(previous.accounts), dict(previous.last_event_at)) if previous else ({}, {})
     for row in rows:
         partition = row[c.PARTITION]
         accounts[partition] = accounts.get(partition, Account()) + account_of(row)
-        if row["last_record_at"] is not None:
-            last_record_at[partition] = row["last_record_at"]
-    return accounts, last_record_at
+        if row["last_event_at"] is not None:
+            last_event_at[partition] = row["last_event_at"]
+    return accounts, last_event_at
 
 
-def _partition_status(row: Row, last_record_at: int) -> PartitionStatus:
-    return PartitionStatus(row[c.PARTITION], row["to_offset"], row[c.MAX_EVENT_TIME], last_record_at)
+def _events_sql(ledger: DeltaTable) -> str:
+    """Returns SQL of the records of a row that keep a partition from being idle, see `Tally.events`."""
+    columns = {field.name for field in ledger.schema().fields}
+    others = [name for name in (Verdict.MALFORMED, Verdict.LEFT_OUT) if name in columns]
+    return " - ".join([c.RECORDS, *(f"coalesce({name}, 0)" for name in others)])
+
+
+def _partition_status(row: Row, last_event_at: int) -> PartitionStatus:
+    return PartitionStatus(row[c.PARTITION], row["to_offset"], row[c.MAX_EVENT_TIME], last_event_at)

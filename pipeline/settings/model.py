@@ -81,7 +81,7 @@ class TimeSettings(Section):
     allowed_lateness: Duration = timedelta(minutes=1)
     """How long, in event time, a window accepts late events after it fired; it fires again for them."""
     idle_timeout: PositiveDuration = timedelta(seconds=30)
-    """A partition without records for this long is idle, and does not hold back the watermark."""
+    """A partition without events for this long is idle, and does not hold back the watermark."""
     max_future_skew: Duration = timedelta(minutes=5)
     """How far an event time may be ahead of the record's Kafka timestamp."""
     max_ahead_of_clock: DurationOrOff = timedelta(minutes=5)

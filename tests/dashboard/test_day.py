@@ -121,7 +121,7 @@ def summary(watermark: int | None) -> LedgerSummary:
         "opened_at": 0,
         "records_per_second": None,
     }
-    return LedgerSummary(**fixed, watermark=watermark, policy=policy, partitions=(), accounts={}, last_record_at={})
+    return LedgerSummary(**fixed, watermark=watermark, policy=policy, partitions=(), accounts={}, last_event_at={})
 
 
 @pytest.mark.parametrize(

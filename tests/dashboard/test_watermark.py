@@ -37,7 +37,7 @@ def summary(
             for number, head in enumerate(heads)
         ),
         accounts={},
-        last_record_at={},
+        last_event_at={},
         records_per_second=None,
     )
 
@@ -66,7 +66,7 @@ def test_the_partition_with_the_oldest_head_holds_the_watermark_back() -> None:
 def test_an_idle_partition_is_left_out() -> None:
     found = summary(1, 60, watermark=4, silent=(0, 58))
     assert doings(found) == [LaneState.HOLDS, LaneState.IDLE]
-    assert "Partition 1 is idle: no record for 58 s. After 20 s without records" in said(found)
+    assert "Partition 1 is idle: no event for 58 s. After 20 s without events" in said(found)
 
 
 def test_at_the_timeout_a_partition_is_idle_and_a_millisecond_before_it_is_not() -> None:

@@ -204,6 +204,14 @@ def test_a_row_of_the_ledger_has_the_epoch_and_the_offsets_without_a_record() ->
     assert (row.epoch, row.from_offset, row.to_offset, row.records, row.lost, row.gap) == (2, 10, 16, 3, 1, 2)
 
 
+@pytest.mark.parametrize(("check", "is_idle"), [(Check.AVRO, True), (Check.OTHER_KIND, True), (Check.FUTURE, False)])
+def test_only_events_keep_a_partition_from_being_idle(check: Check, is_idle: bool) -> None:
+    state = PartitionState(10, 0, max_event_time=1)
+    progress = Progress("t", POLICY, 0, Frontier({0: state}), {}, MalformedShare(MalformedLimit(1, 1)))
+    _, after = progress.after([Statistic(0, 0, check, None, 0, 6, None, 0)], {0: 16}, {0: 16}, POLICY.idle_timeout_ms)
+    assert after.frontier.partitions[0].idle is is_idle
+
+
 def test_added_partitions_start_at_offset_0_and_known_partitions_stay() -> None:
     known = PartitionState(10, 1)
     progress = Progress("t", POLICY, 0, Frontier({0: known}), {}, MalformedShare(MalformedLimit(1, 1)))

@@ -20,7 +20,7 @@ def advanced(*partitions: PartitionState, ends: tuple[int, ...], now: int, befor
 
 
 def read(newest: int | None, at: int = 0, position: int = 5) -> PartitionState:
-    return PartitionState(position=position, last_record_at=at, max_event_time=newest)
+    return PartitionState(position=position, last_event_at=at, max_event_time=newest)
 
 
 @given(policies, streams)
@@ -100,7 +100,7 @@ def test_the_watermark_holds_if_all_partitions_are_idle() -> None:
 def test_an_idle_partition_that_returns_with_an_old_event_does_not_move_the_watermark_back() -> None:
     #  p0 ───200────────────300──▶   p1 ───150── idle ── 160 ──▶   W 140, 190, still 190
     gone = advanced(read(200, at=100), read(150), ends=(5, 5), now=100, before=140)
-    back = gone.partitions[1].read(to_offset=6, records=1, max_event_time=160, now=101)
+    back = gone.partitions[1].read(to_offset=6, events=1, max_event_time=160, now=101)
     frontier = Frontier({0: gone.partitions[0], 1: back}, gone.watermark).advanced({0: 5, 1: 6}, 101, POLICY)
     assert not frontier.partitions[1].idle
     assert frontier.watermark == 190
@@ -108,19 +108,19 @@ def test_an_idle_partition_that_returns_with_an_old_event_does_not_move_the_wate
 
 def test_a_returned_partition_counts_in_the_minimum_again() -> None:
     gone = advanced(read(200, at=100), read(150), ends=(5, 5), now=100, before=140)
-    back = gone.partitions[1].read(to_offset=6, records=1, max_event_time=220, now=101)
-    ahead = gone.partitions[0].read(to_offset=6, records=1, max_event_time=500, now=101)
+    back = gone.partitions[1].read(to_offset=6, events=1, max_event_time=220, now=101)
+    ahead = gone.partitions[0].read(to_offset=6, events=1, max_event_time=500, now=101)
     frontier = Frontier({0: ahead, 1: back}, gone.watermark).advanced({0: 6, 1: 6}, 101, POLICY)
     assert frontier.watermark == 210
 
 
-def test_a_batch_without_records_does_not_break_the_silence() -> None:
-    state = read(200, at=3).read(to_offset=9, records=0, max_event_time=None, now=50)
-    assert (state.position, state.last_record_at, state.max_event_time) == (9, 3, 200)
+def test_a_batch_without_events_does_not_break_the_silence() -> None:
+    state = read(200, at=3).read(to_offset=9, events=0, max_event_time=None, now=50)
+    assert (state.position, state.last_event_at, state.max_event_time) == (9, 3, 200)
 
 
-def test_a_partition_whose_only_records_are_rejected_is_not_silent() -> None:
-    state = read(200).read(to_offset=6, records=1, max_event_time=None, now=90)
+def test_a_partition_whose_only_events_are_rejected_is_not_silent() -> None:
+    state = read(200).read(to_offset=6, events=1, max_event_time=None, now=90)
     assert not state.advanced(log_end=6, now=189, idle_timeout_ms=100).idle
     assert state.advanced(log_end=6, now=190, idle_timeout_ms=100).idle
 

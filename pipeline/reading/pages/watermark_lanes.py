@@ -43,7 +43,7 @@ def lanes_of(summary: LedgerSummary) -> list[Lane]:
     """Returns the partitions as of the last commit."""
     partitions, strategy = {status.partition: status for status in summary.partitions}, summary.policy.strategy
     alone = {n: strategy.watermark(status.max_event_time, summary.committed_at) for n, status in partitions.items()}
-    silent = {n: max(0, summary.committed_at - status.last_record_at) for n, status in partitions.items()}
+    silent = {n: max(0, summary.committed_at - status.last_event_at) for n, status in partitions.items()}
     timeout_ms = summary.policy.idle_timeout_ms
     active = {n: time for n, time in alone.items() if strategy.by_clock or silent[n] < timeout_ms}
     known = [time for time in active.values() if time is not None]
@@ -132,8 +132,8 @@ def _idle(policy: Policy, lanes: Sequence[Lane]) -> Iterator[str]:
     if idle and len(idle) < len(lanes):
         quiet = min(lane.silent_ms for lane in idle)
         yield (
-            f"{_named(idle)} {'is' if len(idle) == 1 else 'are'} idle: no record for {span_of(quiet)}. After "
-            f"{span_of(policy.idle_timeout_ms)} without records a partition does not hold back the watermark."
+            f"{_named(idle)} {'is' if len(idle) == 1 else 'are'} idle: no event for {span_of(quiet)}. After "
+            f"{span_of(policy.idle_timeout_ms)} without events a partition does not hold back the watermark."
         )
 
 
