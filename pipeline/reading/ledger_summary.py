@@ -75,7 +75,7 @@ class PartitionStatus:
     to_offset: int
     max_event_time: int | None
     last_event_at: int
-    """Time of the batch with its newest record, or the start of the epoch if that is later."""
+    """Time of the batch with its newest event, or the start of the epoch if that is later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class LedgerSummary:
     accounts: Mapping[int, Account]
     """Sums over all batches, by partition."""
     last_event_at: Mapping[int, int]
-    """Time of the newest batch with a record, by partition."""
+    """Time of the newest batch with an event, by partition."""
     records_per_second: float | None
     """Rate over the last few batches of the epoch; None if unknown."""
 
