@@ -114,7 +114,8 @@ def _report(chance: Random, pace: int) -> dict[str, Any]:
         "window": window,
         "allowed_lateness": f"{chance.choice([0, 0, 5, 15]) * pace}s",
         "measures": chance.sample(measures, chance.randint(1, len(measures))),
-        "session_gap": f"{chance.choice([2, 5, 20]) * pace}s",
+        # A day may consist of 40,000 panes at most, whose size divides the gap and the day.
+        "session_gap": f"{max(chance.choice([2, 5, 20]) * pace, 5 if window.get('size') == '1d' else 0)}s",
     }
     # By a chance of their own, so that each seed draws what it drew without them.
     apart = Random(str(report))
