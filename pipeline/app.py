@@ -156,8 +156,9 @@ def check_plan(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> No
     try:
         plan = FoldPlan(schemas, policy, 1)
         plan.fold(decoded(no_records, plan.events), BatchContext(None, 0))
-        remedy = ", or set schemas.mapping.types.{field} to {declared}" if schemas.format == "json" else ""
-        require_no_cast_of_text(spark, reader(schemas, ", ".join(conditions.values())), conditions, remedy)
+        if conditions:
+            remedy = ", or set schemas.mapping.types.{field} to {declared}" if schemas.format == "json" else ""
+            require_no_cast_of_text(spark, reader(schemas, ", ".join(conditions.values())), conditions, remedy)
     except (AnalysisException, ParseException) as error:
         reason = str(error).splitlines()[0]
         names = " or ".join(conditions)
