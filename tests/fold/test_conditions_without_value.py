@@ -1,5 +1,6 @@
 """Conditions that have no value for an event, and numbers at the end of their range: no record stops the service."""
 
+import json
 from typing import Final
 
 import pytest
@@ -57,4 +58,4 @@ def test_a_start_refuses_a_condition_that_cannot_mean_what_it_says(where: str) -
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
     policy = Settings.model_validate({"reports": {"few": {"where": where}}}).policy()
     with pytest.raises(SetUpError, match=r"reports\.few\.where"):
-        check_plan(spark, EventSchemas({1: str(SCHEMA).replace("'", '"').replace("None", "null")}, MAPPED), policy)
+        check_plan(spark, EventSchemas({1: json.dumps(SCHEMA)}, MAPPED), policy)

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -151,7 +152,11 @@ def test_a_time_becomes_milliseconds(unit: Any, values: dict[Any, int]) -> None:
     ("where", "sentence"),
     [
         ("size > 5", "reports.few.where reads size as int, but it is text"),
-        ("double(size) > 5.5", r"write try_cast\(size AS double\), or set schemas.mapping.types.size to"),
+        ("size BETWEEN 1 AND 2", "reads size as "),
+        (
+            "country = 'NL' AND double(size) > 5.5",
+            r"write try_cast\(size AS double\), or set schemas.mapping.types.size to",
+        ),
         ("boolean(size)", "schemas.mapping.types.size to boolean"),
         ("price > 5 AND vip", None),
         ("size = '5'", None),
@@ -165,3 +170,10 @@ def test_a_start_refuses_a_condition_that_reads_a_text_as_a_number(where: str, s
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
     with pytest.raises(SetUpError, match=sentence) if sentence else nullcontext():
         check_plan(spark, EventSchemas({}, MAPPED, format="json"), policy)
+
+
+@pytest.mark.jvm
+def test_a_start_accepts_such_a_condition_with_a_declared_type() -> None:
+    policy = Settings.model_validate({"reports": {"few": {"where": "size > 5"}}}).policy()
+    spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
+    check_plan(spark, EventSchemas({}, replace(MAPPED, types={"size": "number"}), format="json"), policy)
