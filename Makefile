@@ -33,10 +33,11 @@ test: setup $(CLASSES) ## run the tests, with a real Spark and a real Kafka; ARG
 test-all: setup $(CLASSES) ## run all tests, with the long tests of crashes and fuzzing; CI runs this
 	$(TESTS) $(ARGS)
 
+FAST = pytest -n auto -m "not jvm and not broker and not slow"
 # Byte code is cached even if the environment disables it: it saves a third of the time.
 test-fast: export PYTHONDONTWRITEBYTECODE :=
 test-fast: $(SYNCED) ## run the fast tests, in seconds: no JVM, no broker, few random examples
-	$(RUN) pytest -n auto -m "not jvm and not broker and not slow" --hypothesis-profile=quick $(ARGS)
+	$(RUN) $(FAST) --hypothesis-profile=quick $(ARGS)
 
 # The newest Python that PySpark supports, on PATH or installed by pyenv.
 NEWEST ?= $(shell for python in python3.13 $(lastword $(sort $(wildcard $(HOME)/.pyenv/versions/3.13*/bin/python))) python3.12; do \
@@ -44,10 +45,10 @@ NEWEST ?= $(shell for python in python3.13 $(lastword $(sort $(wildcard $(HOME)/
 test-newest: export PYTHONDONTWRITEBYTECODE :=
 test-newest: $(SYNCED) ## run the fast tests with the newest Python of this machine, in an environment of its own
 	$(if $(NEWEST),TIDEMARK_ENVIRONMENT=.venv-newest $(NEWEST) dev/environment.py,@echo "this machine has no newer Python")
-	$(if $(NEWEST),.venv-newest/bin/python -m pytest -n auto -m "not jvm and not broker and not slow" --hypothesis-profile=quick $(ARGS))
+	$(if $(NEWEST),.venv-newest/bin/python -m $(FAST) --hypothesis-profile=quick $(ARGS))
 
 coverage: $(SYNCED) ## branch coverage of the fast tests, which may not fall below the floor in pyproject.toml
-	$(RUN) pytest -n auto -m "not jvm and not broker and not slow" --cov --cov-report=term $(ARGS)
+	$(RUN) $(FAST) --cov --cov-report=term $(ARGS)
 
 chaos: setup $(CLASSES) ## inject every fault at every point of a batch, for hours; ARGS="--points ... --faults ..." selects
 	$(RUN) tests.chaos $(ARGS)
