@@ -29,7 +29,9 @@ def sbom() -> dict[str, Any]:
     bill = _export()
     for component in bill["components"]:
         _add_licence(component, package_licence(component["name"]))
-    jars = {jar.coordinate: (jar, section) for section in ("broker", "compiler", "spark") for jar in locked(section)}
+    jars = {
+        jar.coordinate: (jar, section) for section in ("broker", "compiler", "s3", "spark") for jar in locked(section)
+    }
     bill["components"] += [_jar(jar, section) for jar, section in jars.values()]
     bill["components"] += [_vendored(purl, package) for purl, package in tomllib.loads(VENDORED.read_text()).items()]
     return bill
@@ -46,7 +48,7 @@ def _jar(jar: Jar, section: str) -> Component:
         "version": version,
         "purl": purl,
         # The broker's jars are for the demo and the tests, and are not in the image.
-        "scope": "required" if section == "spark" else "excluded",
+        "scope": "required" if section in ("s3", "spark") else "excluded",
         "hashes": [{"alg": "SHA-256", "content": jar.sha256}],
     }
     _add_licence(component, jar_licence(jar.coordinate))

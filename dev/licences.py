@@ -41,6 +41,7 @@ _JARS: Final = {
     "org.eclipse.jdt": "EPL-2.0",
     "org.hdrhistogram": "BSD-2-Clause",
     "org.pcollections": "MIT",
+    "org.reactivestreams": "MIT-0",
     "org.slf4j": "MIT",
 }
 _APACHE_JARS: Final = (
@@ -58,6 +59,7 @@ _APACHE_JARS: Final = (
     "org.scala-lang",
     "org.xerial.snappy",
     "org.yaml",
+    "software.amazon.",
 )
 """Prefixes of Maven groups."""
 

@@ -21,6 +21,12 @@ SPARK = (
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
     "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
 )
+# Hadoop's client of S3, at Spark's version of Hadoop, with the modules of the AWS SDK that it needs: hadoop-aws depends
+# on a bundle of all modules, which has 558 MB. Central lacks a module in the SDK's version 2.24, which the bundle has.
+S3 = ("org.apache.hadoop:hadoop-aws:3.4.1",)
+AWS_SDK = ("software.amazon.awssdk:s3-transfer-manager:2.25.53", "software.amazon.awssdk:sts:2.25.53")
+# Spark has the SDK's other dependencies.
+NOT_IN_SPARK = ("software.amazon.", "org.reactivestreams:")
 # The compiler of the connector; it needs a Java to run in, but no JDK.
 COMPILER = ("org.eclipse.jdt:ecj:3.40.0",)
 # Kafka logs through slf4j, and only its distribution has a binding; without a binding a failed start logs nothing.
@@ -47,8 +53,8 @@ FLINK = (
 
 HEADER = """\
 # Every jar that Tidemark fetches, with its SHA-256. Written by `dev.lock_jars`, read by `pipeline.runtime.jars`.
-# spark: on the class path of driver and executors. compiler: compiles the connector. broker: the Kafka broker of
-# the demo and the tests.
+# spark: on the class path of driver and executors. s3: also, if executors read and write a warehouse in S3. compiler:
+# compiles the connector. broker: the Kafka broker of the demo and the tests.
 """
 FLINK_HEADER = """\
 # Flink's jars, with their SHA-256, for `make flink` and `make bench`. Written by `dev.lock_jars`, read by `dev.flink`.
@@ -80,6 +86,11 @@ def parsed(line: str) -> tuple[str, Path]:
     return f"{group}:{artifact}:{version}", Path(rest.split(" -- ")[0].strip())
 
 
+def aws_sdk() -> dict[str, Path]:
+    """Returns the jars of `AWS_SDK` and of the dependencies that Spark lacks."""
+    return {jar: path for jar, path in resolve(AWS_SDK, transitive=True).items() if jar.startswith(NOT_IN_SPARK)}
+
+
 def section(name: str, jars: dict[str, Path]) -> str:
     """Returns a table of the lock, sorted so that a change of version is a short diff."""
     lines = (f'"{jar}" = "{hashlib.sha256(path.read_bytes()).hexdigest()}"' for jar, path in sorted(jars.items()))
@@ -90,6 +101,7 @@ def main() -> None:
     """Resolves all sets of jars and replaces the repository's locks."""
     sections = {
         "spark": resolve(SPARK, transitive=False),
+        "s3": resolve(S3, transitive=False) | aws_sdk(),
         "compiler": resolve(COMPILER, transitive=False),
         "broker": resolve(BROKER, transitive=True),
     }

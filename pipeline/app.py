@@ -24,7 +24,7 @@ from pipeline.metrics.exporter import Exporter
 from pipeline.metrics.observer import Host, Observer
 from pipeline.runtime.java_process import java_pid
 from pipeline.runtime.limits import give_back_freed
-from pipeline.runtime.spark import spark_session
+from pipeline.runtime.spark import jar_sets_of, spark_session
 from pipeline.service.batch_loop import Service
 from pipeline.service.publisher import Publisher, publish_due
 from pipeline.service.recovery import OwnEpoch, open_epoch
@@ -37,7 +37,7 @@ from pipeline.settings.model import Settings
 from pipeline.settings.secrets import pseudonyms_from
 from pipeline.tables.durable import local
 from pipeline.tables.event_schemas import schemas_of
-from pipeline.tables.executors import SparkExecutors
+from pipeline.tables.executors import SparkExecutors, require_client
 from pipeline.tables.file_statistics import space
 from pipeline.tables.large import Large
 from pipeline.tables.ledger import Ledger
@@ -117,7 +117,7 @@ def _resources(
     policy = settings.policy()
     topic = connect(settings.kafka, wait)
     observer.follow(topic.offsets)
-    spark = spark_session(settings.spark, settings.log_format)
+    spark = spark_session(settings.spark, settings.log_format, jar_sets_of(settings))
     schemas.load(subject_of(settings))
     check_plan(spark, schemas.known, policy)
     mirror = OffsetMirror(settings.kafka)
@@ -141,10 +141,15 @@ def _resources(
 
 
 def _large(spark: SparkSession, settings: Settings, observer: Observer) -> Large:
-    """Returns which jobs executors do: no job, if it is not certain that they reach the warehouse."""
-    choice = settings.spark.large
-    is_local = local(settings.warehouse) is not None and (spark.sparkContext.master or "").startswith("local")
+    """Returns which jobs executors do: no job, if it is not certain that they reach the warehouse.
+
+    Raises SetUpError if they should reach it and have no client of its store.
+    """
+    choice, is_folder = settings.spark.large, local(settings.warehouse) is not None
+    is_local = is_folder and (spark.sparkContext.master or "").startswith("local")
     reach = choice == "executors" or (choice == "auto" and is_local)
+    if reach and not is_folder:
+        require_client(spark, settings.warehouse)
     return Large(SparkExecutors(spark) if reach else None, settings.spark.large_from, observer.given)
 
 

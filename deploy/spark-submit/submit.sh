@@ -5,6 +5,7 @@
 #
 # MASTER  spark://HOST:PORT, yarn or k8s://https://HOST:PORT
 # PYTHON  the driver's Python, with tidemark installed        (default python3)
+# JARS    sets of jars.lock: "spark s3" if executors write to a warehouse in S3   (default spark)
 # CORES   cores of all executors: number of reduce tasks      (default 4)
 set -euo pipefail
 
@@ -27,7 +28,8 @@ export SPARK_HOME
 # Only the driver runs Python; executors do not.
 export PYSPARK_DRIVER_PYTHON=$python PYSPARK_PYTHON=$python
 
-jars=$("$python" -m pipeline.runtime.jars spark --print comma),$("$python" -m pipeline.runtime.connector)
+# shellcheck disable=SC2086 # one or several sets
+jars=$("$python" -m pipeline.runtime.jars ${JARS:-spark} --print comma),$("$python" -m pipeline.runtime.connector)
 jvm=$("$python" -c 'from pipeline.runtime.spark import JVM_OPTIONS; print(JVM_OPTIONS)')
 # Heap that fits into the driver's container; Spark's default is 1 GB.
 heap=$("$python" -c 'from pipeline.runtime.limits import heap; print(heap())')

@@ -48,6 +48,11 @@ def java_packages(session: SparkSession) -> Any:
     return session.sparkContext._jvm  # noqa: SLF001
 
 
+def hadoop_configuration(session: SparkSession) -> Any:
+    """Returns the configuration of Hadoop's clients."""
+    return session.sparkContext._jsc.hadoopConfiguration()  # type: ignore[attr-defined]  # noqa: SLF001
+
+
 def planned_expressions(frame: DataFrame) -> str:
     """Returns the expressions of the last step of a frame's optimized plan, as Spark prints them."""
     plan: Any = frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001

@@ -3,7 +3,7 @@
 import logging
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,8 +17,10 @@ from pipeline.runtime.jars import jars_of
 from pipeline.runtime.java import use_java
 from pipeline.runtime.pyspark_internals import authenticate_callbacks, remove_properties, start_java
 from pipeline.runtime.scratch import own_folder, own_folder_in
-from pipeline.settings.model import SparkSettings
+from pipeline.settings.model import Settings, SparkSettings
 
+SPARK_JARS: Final = "spark"
+"""The section of jars.lock that every session needs."""
 JVM_OPTIONS: Final = "-XX:+UseParallelGC"
 REDACTED: Final = "(?i)secret|password|token|access[.]?key|jaas[.]config|ssl[.]keystore|private key"
 """Spark's own expression, extended for Kafka's clients: Spark displays no option with such a name or value."""
@@ -37,6 +39,11 @@ _ALWAYS: Final = {
     "spark.driver.maxResultSize": "512m",
     # A query whose broker is gone retries for minutes before it can be stopped: then it is left to itself.
     "spark.sql.streaming.stopTimeout": "10s",
+    # Hadoop's client of S3 is registered for s3a only. By default it buffers the parts of a file on the local disk,
+    # which fails with RawLocalFileSystem (see below); so it buffers them in the heap.
+    "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+    "spark.hadoop.fs.s3a.fast.upload.buffer": "array",
+    "spark.hadoop.fs.s3a.multipart.size": "16M",
     "spark.redaction.regex": REDACTED,
     # The status store retains data of each query: the driver must not grow over weeks.
     "spark.sql.ui.retainedExecutions": "20",
@@ -51,12 +58,13 @@ CLOSED: Final = {
     "spark.authenticate": "true",
 }
 """Properties if driver and executor are one process: no other process has a reason to connect to it."""
+_JARS: Final = "spark.jars"
 _MEMORY: Final = "spark.driver.memory"
 _AT_START: Final = frozenset(
     {
         _MEMORY,
         "spark.master",
-        "spark.jars",
+        _JARS,
         "spark.driver.defaultJavaOptions",
         "spark.driver.extraClassPath",
         "spark.driver.extraJavaOptions",
@@ -89,14 +97,23 @@ _STAND_ALONE: Final = {
 }
 
 
-def spark_session(settings: SparkSettings, log_format: LogFormat = "console") -> SparkSession:
+def spark_session(
+    settings: SparkSettings, log_format: LogFormat = "console", jar_sets: Sequence[str] = (SPARK_JARS,)
+) -> SparkSession:
     """Returns the session of this process, created on first use, or that of spark-submit.
 
-    Raises SetUpError if there is no Java, too little memory, or a jar cannot be downloaded.
+    `jar_sets` are the sections of jars.lock that a new session needs. Raises SetUpError if there is no Java, too little
+    memory, or a jar cannot be downloaded.
     """
-    session = SparkSession.getActiveSession() or _new_session(settings, log_format)
+    session = SparkSession.getActiveSession() or _new_session(settings, log_format, jar_sets)
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def jar_sets_of(settings: Settings) -> tuple[str, ...]:
+    """Returns the sections of jars.lock that a service needs: `s3` only if executors write to a warehouse in S3."""
+    is_shared = settings.spark.large == "executors" and settings.warehouse.startswith(("s3:", "s3a:"))
+    return (SPARK_JARS, "s3") if is_shared else (SPARK_JARS,)
 
 
 def given_properties(settings: SparkSettings) -> dict[str, str]:
@@ -112,11 +129,14 @@ def _master_of(settings: SparkSettings) -> str:
     return settings.conf.get("spark.master") or settings.master or f"local[{2 * limits.cores()}]"
 
 
-def _new_session(settings: SparkSettings, log_format: LogFormat) -> SparkSession:
+def _new_session(settings: SparkSettings, log_format: LogFormat, jar_sets: Sequence[str]) -> SparkSession:
     # py4j prints pages when its Java process ends; `java_process` prints a sentence.
     for name in ("root", "py4j.clientserver"):
         logging.getLogger(name).addFilter(lambda record: record.msg not in _NOISE)
-    properties = _ALWAYS | _deployment(settings, log_format) | settings.conf
+    own = _ALWAYS | _deployment(settings, log_format, jar_sets)
+    properties = own | settings.conf
+    if _JARS in own and _JARS in settings.conf:  # without its own jars no service can start
+        properties[_JARS] = f"{own[_JARS]},{settings.conf[_JARS]}"
     if "spark.local.dir" in settings.conf:
         properties["spark.local.dir"] = _private(settings.conf["spark.local.dir"])
     properties["spark.redaction.regex"] = _redaction(properties["spark.redaction.regex"], settings.conf)
@@ -146,7 +166,7 @@ def _redaction(expression: str, conf: Mapping[str, str]) -> str:
     return "|".join([expression, *(f"^({re.escape(_HADOOP)})?{name}$" for name in names)])
 
 
-def _deployment(settings: SparkSettings, log_format: LogFormat) -> dict[str, str]:
+def _deployment(settings: SparkSettings, log_format: LogFormat, jar_sets: Sequence[str]) -> dict[str, str]:
     """Returns master, jars, memory and scratch folder; nothing under spark-submit, which sets them."""
     if _SUBMITTED in os.environ:
         return {}
@@ -162,6 +182,7 @@ def _deployment(settings: SparkSettings, log_format: LogFormat) -> dict[str, str
     # Spark logs to the same stream and in the same format as this process.
     log4j = f'"-Dlog4j2.configurationFile={Path(__file__).with_name(f"log4j2-{log_format}.properties")}"'
     archive = classes.archive_options()
+    jars = [jar for name in jar_sets for jar in jars_of(name)]
     return {
         **_STAND_ALONE,
         **memory,
@@ -171,5 +192,5 @@ def _deployment(settings: SparkSettings, log_format: LogFormat) -> dict[str, str
         "spark.sql.warehouse.dir": (scratch / "spark-warehouse").as_uri(),
         "spark.sql.shuffle.partitions": str(limits.cores()),
         "spark.driver.extraJavaOptions": f'{JVM_OPTIONS} "-Djava.io.tmpdir={scratch}" {log4j} {archive}',
-        "spark.jars": ",".join(str(jar) for jar in (*jars_of("spark"), connector_jar())),
+        _JARS: ",".join(str(jar) for jar in (*jars, connector_jar())),
     }

@@ -11,6 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from pipeline.errors import SetUpError
+from pipeline.runtime.pyspark_internals import hadoop_configuration, java_packages
 from pipeline.runtime.spark_errors import is_of_spark
 from pipeline.tables.large import FilesView
 
@@ -56,6 +58,18 @@ class SparkExecutors:
         own = pa.schema([column for column in view.schema if column.name not in view.same])
         rows = self._session.read.schema(from_arrow_schema(own)).parquet(*view.files.uris)
         return rows.withColumns({name: F.lit(value) for name, value in view.same.items()})
+
+
+def require_client(spark: SparkSession, uri: str) -> None:
+    """Raises SetUpError if Spark has no client of the store of `uri`."""
+    java = java_packages(spark)
+    try:
+        java.org.apache.hadoop.fs.Path(uri).getFileSystem(hadoop_configuration(spark))
+    except Py4JJavaError as error:
+        raise SetUpError(
+            f"Spark's executors cannot read and write {uri}: {error.java_exception}; give Spark a client of the store, "
+            'as docs/scaling.md describes, or set spark.large = "driver"'
+        ) from error
 
 
 @contextmanager

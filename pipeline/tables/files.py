@@ -104,11 +104,11 @@ def added(table: DeltaTable, folder: str, partition: Mapping[str, str], *, data_
     """Returns the actions that add the Parquet files of a folder below the table; files without rows are deleted.
 
     All have these values of partition columns. Their statistics come from their footers, in the columns for which the
-    table has statistics.
+    table has statistics. Folders below it are ignored: a task that Spark gave up may still write to `_temporary`.
     """
     store, wanted = store_of(table.table_uri), _with_statistics(table)
     actions, now_ms, values = [], instants.now_ms(), dict[str, str | None](partition)
-    for info in store.get_file_info(pafs.FileSelector(folder, recursive=True)):
+    for info in store.get_file_info(pafs.FileSelector(folder)):
         if info.extension == "parquet":
             with store.open_input_file(info.path) as file:
                 footer = pq.read_metadata(file)

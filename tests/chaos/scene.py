@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from demo.broker import Broker
 from demo.standalone import Cluster as Spark
 from tests.chaos.lives import POINT, Command, Lives
 from tests.chaos.rules import Rule
 from tests.chaos.site import Site
+from tests.cluster.standalone import executors_of
 from tests.support.against_truth import epochs
 
 PATIENCE_S = 300
@@ -50,8 +50,7 @@ class Scene:
     def executors(self) -> list[int]:
         """The process ids of the executors."""
         assert self.spark is not None, "this cell has no executors"
-        homes = self.spark.workers
-        return [int(link.parent.name) for link in Path("/proc").glob("[0-9]*/cwd") if _is_in(link, homes)]
+        return executors_of(self.spark)
 
     def epoch(self) -> int:
         """The newest epoch of the warehouse."""
@@ -69,12 +68,3 @@ class Scene:
             self.lives.outage = None
             for command in [*self.lives.lives, *filter(None, [self.corrector])]:
                 command.faults.end(rule.name)
-
-
-def _is_in(link: Path, homes: tuple[Path, ...]) -> bool:
-    """Whether a process works in the folder of an application."""
-    try:
-        place = link.readlink()
-    except OSError:  # it has ended, or belongs to another user
-        return False
-    return any(place.is_relative_to(home.resolve()) and place != home.resolve() for home in homes)

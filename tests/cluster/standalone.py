@@ -26,3 +26,17 @@ def cluster_without_python(folder: Path, workers: int = 2) -> AbstractContextMan
         **dict.fromkeys(("PYTHONPATH", "VIRTUAL_ENV"), "/nonexistent"),
     }
     return standalone_cluster(folder, workers, environment=environment)
+
+
+def executors_of(cluster: Cluster) -> list[int]:
+    """Returns the process ids of the executors."""
+    return [int(link.parent.name) for link in Path("/proc").glob("[0-9]*/cwd") if _is_in(link, cluster.workers)]
+
+
+def _is_in(link: Path, homes: tuple[Path, ...]) -> bool:
+    """Whether a process works in the folder of an application."""
+    try:
+        place = link.readlink()
+    except OSError:  # it has ended, or belongs to another user
+        return False
+    return any(place.is_relative_to(home.resolve()) and place != home.resolve() for home in homes)

@@ -48,11 +48,12 @@ def test_a_submitted_job_runs_on_workers_without_python_and_stops_in_order(
         executors = cluster.executors()
     assert_matches_truth(warehouse, Truth.load(truth))
     assert [len(each) for each in executors] == [1, 1], "each worker has one executor, and none of them died"
+    assert all([*log.parent.glob("hadoop-aws-*.jar")] for (log,) in executors), "executors have the jars of both sets"
 
 
 def submitted(log: Path, master: str, *where: str) -> Process:
     """The job, by the script that users are given."""
-    environment = {"MASTER": master, "PYTHON": sys.executable, "CORES": "2", "SPARK_LOCAL_IP": HOST}
+    environment = {"MASTER": master, "PYTHON": sys.executable, "CORES": "2", "JARS": "spark s3", "SPARK_LOCAL_IP": HOST}
     spark = ("--driver-memory", "1g", "--executor-memory", "600m", "--conf", f"spark.driver.host={HOST}")
     closed = [word for name, value in CLOSED.items() for word in ("--conf", f"{name}={value}")]
     brief = [f"--conf=spark.{each}.defaultJavaOptions={BRIEF_JVM}" for each in ("driver", "executor")]

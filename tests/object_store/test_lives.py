@@ -1,5 +1,7 @@
 """The service on an object store: killed, replaced, cut off from it, and its tables are right in the end."""
 
+import json
+import os
 import random
 import signal
 from collections.abc import Callable, Sequence
@@ -9,15 +11,22 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from demo.standalone import CLOSED, HOST
+from pipeline.tables.large import FOLDER
 from producers.truth import Truth
+from tests.cluster.standalone import cluster_without_python, executors_of
 from tests.support.against_truth import assert_matches_truth, epochs
+from tests.support.brief_java import BRIEF_DRIVER, BRIEF_JVM
 from tests.support.kafka_cluster import Cluster
 from tests.support.object_store import ObjectStore, object_store
 from tests.support.processes import Process, producers, tidemark
 from tests.support.waiting import wait_for
+from tests.support.warehouse import records
 
 WAREHOUSE = "s3://tidemark/warehouse"
 KILLS = 3
+BATCHES = 4
+"""In each of them all executors are killed."""
 PATIENCE_S = 240
 DISORDER = (
     *("--rate", "500", "--users", "200", "--jitter", "500ms", "--late-share", "0.02", "--late-after", "10s"),
@@ -27,6 +36,16 @@ RULES = (
     *("--window.size", "5s", "--time.bound", "1s", "--time.allowed-lateness", "2s", "--time.idle-timeout", "1h"),
     *("--batch.interval", "200ms", "--metrics.port", "0"),
 )
+
+LARGE = ("--spark.large", "executors", "--spark.large-from", "1")
+ON_A_CLUSTER = {
+    **CLOSED,
+    "spark.driver.host": HOST,
+    "spark.executor.memory": "600m",
+    **BRIEF_DRIVER,
+    "spark.executor.defaultJavaOptions": BRIEF_JVM,
+    "spark.hadoop.fs.s3a.path.style.access": "true",
+}
 
 
 @pytest.mark.timeout(900)
@@ -68,6 +87,42 @@ def test_a_service_that_is_killed_replaced_and_cut_off_is_right_in_the_end(
         assert epochs(WAREHOUSE) >= {*range(1, KILLS + 4)}
         run_verbs(tmp_path, where)
         assert DeltaTable(f"{WAREHOUSE}/corrections").to_pyarrow_table().num_rows > 0
+
+
+@pytest.mark.timeout(1500)
+def test_executors_that_write_into_the_store_are_killed_in_every_batch_and_the_tables_are_right(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", make_topic(partitions=2))
+    chance, truth = random.Random(1), tmp_path / "truth.json"
+    with cluster_without_python(tmp_path / "spark") as spark, object_store(tmp_path / "store") as store:
+        # The workers have started without credentials.
+        for name, value in store.environment.items():
+            monkeypatch.setenv(name, value)
+        store.make_bucket("tidemark")
+        driver = {"TIDEMARK_SPARK__CONF": json.dumps(ON_A_CLUSTER), "TIDEMARK_SPARK__MASTER": spark.url}
+        arguments = ("run", *where, "--warehouse", WAREHOUSE, *RULES, *LARGE)
+        sent = ("--truth", str(truth), "--truth-window", "5s")
+        with (
+            producers(tmp_path / "producers.log", "simulate", *where, *DISORDER, *sent) as site,
+            tidemark(tmp_path / "service.log", *arguments, driver=driver) as service,
+        ):
+            await_commits(service, 3)
+            for _ in range(BATCHES):
+                service.lives_for(chance.uniform(0, 1))
+                for executor in wait_for(lambda: executors_of(spark), PATIENCE_S, "an executor"):
+                    with suppress(ProcessLookupError):
+                        os.kill(executor, signal.SIGKILL)
+                await_commits(service, 1)
+            site.send(signal.SIGTERM)
+            assert site.wait() == 0, site.said
+            total = sum(Truth.load(truth).sent.values())
+            wait_for(lambda: records(WAREHOUSE) == total or not service.alive, PATIENCE_S, "the reading of all events")
+            service.send(signal.SIGTERM)
+            assert service.wait(PATIENCE_S) == 0, service.said
+        assert_matches_truth(WAREHOUSE, Truth.load(truth))
+        assert {"job=write_ahead", "job=publication"} <= {*service.said.split()}
+        assert any(f"/{FOLDER}/" in path for path in DeltaTable(f"{WAREHOUSE}/page_views").file_uris())
 
 
 def survive_an_outage(life: Process, store: ObjectStore) -> None:

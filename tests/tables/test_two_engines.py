@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline import columns as c
-from pipeline.errors import Replaced
+from pipeline.errors import Replaced, SetUpError
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import SparkSettings
-from pipeline.tables.executors import SparkExecutors
+from pipeline.tables.executors import SparkExecutors, require_client
 from pipeline.tables.large import FOLDER, NOTHING, FilesView, Large
 from pipeline.tables.schemas import result_of
 from tests.support.brief_java import BRIEF_DRIVER
@@ -154,6 +154,25 @@ def test_rows_are_computed_again_after_a_concurrent_commit(tmp_path: Path, spark
     played(site, TWO_LATER)
     assert {row[c.USER_ID]: row[c.PAGE_VIEWS] for row in rows(tmp_path, "page_views")} == {"ann": 1, "bob": 1, "cid": 1}
     assert not loose(tmp_path)
+
+
+def test_a_file_that_a_lost_executor_writes_later_is_not_committed(tmp_path: Path, spark: SparkSession) -> None:
+    def written_again() -> None:
+        """Stands for an executor that Spark has given up, and which closes its file after the job's end."""
+        for file in [*(tmp_path / "page_views" / FOLDER).glob("*/*.parquet")]:
+            attempt = file.parent / "_temporary" / "0" / "_temporary" / "attempt_0"
+            attempt.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, attempt)
+
+    played(Site(tmp_path, ONE, large=Large(Watched(spark, written_again), 1)).open(), TWO_LATER[:2])
+    assert sorted(row[c.USER_ID] for row in rows(tmp_path, "page_views")) == ["ann", "bob"]
+
+
+def test_a_store_without_a_client_is_reported_at_the_start(spark: SparkSession, tmp_path: Path) -> None:
+    require_client(spark, f"file:{tmp_path}")
+    for uri in ("s3://bucket/warehouse", "abfss://container@account.dfs.core.windows.net/warehouse"):
+        with pytest.raises(SetUpError, match=f"executors cannot read and write {uri}: .*; give Spark a client"):
+            require_client(spark, uri)
 
 
 def test_the_driver_does_small_jobs(tmp_path: Path, spark: SparkSession) -> None:

@@ -5,7 +5,7 @@ import shutil
 import socket
 import tempfile
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -17,7 +17,7 @@ from pipeline.errors import SetUpError
 from pipeline.reading.health_client import open_page
 from pipeline.runtime.jars import cache, locked, mirror, missing
 from pipeline.runtime.java import ask, find_java
-from pipeline.runtime.spark import CLOSED, given_properties
+from pipeline.runtime.spark import CLOSED, SPARK_JARS, given_properties
 from pipeline.settings.model import MetricsSettings, Settings
 
 _NO_CODECS: Final = (
@@ -39,9 +39,9 @@ def check_java() -> Iterator[CheckResult]:
     yield passed("java", f"Java {java.version if java else ''} in {home}")
 
 
-def check_jars() -> Iterator[CheckResult]:
-    """Checks that the locked jars are present, and match the version of Spark."""
-    locked_jars, folder = locked("spark"), cache()
+def check_jars(jar_sets: Sequence[str] = (SPARK_JARS,)) -> Iterator[CheckResult]:
+    """Checks that the locked jars of `jar_sets` are present, and match the version of Spark."""
+    locked_jars, folder = [jar for name in jar_sets for jar in locked(name)], cache()
     source = next(jar.coordinate for jar in locked_jars if _SOURCE in jar.coordinate)
     if _line(source.rpartition(":")[2]) != _line(version("pyspark")):
         yield failure(

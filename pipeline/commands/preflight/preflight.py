@@ -12,7 +12,7 @@ from pipeline.commands.preflight.check_result import CheckResult, Level, failure
 from pipeline.commands.preflight.record_checks import check_records
 from pipeline.errors import SetUpError
 from pipeline.kafka.topic import connect
-from pipeline.runtime.spark import spark_session
+from pipeline.runtime.spark import jar_sets_of, spark_session
 from pipeline.settings.model import Settings
 
 _PATIENCE: Final = timedelta(seconds=10)
@@ -25,7 +25,7 @@ def check_results(settings: Settings, now: Callable[[], int]) -> Iterator[CheckR
     yield passed("settings", "valid; `tidemark config show` shows the source of each")
     yield from machine_checks.check_versions()
     yield from results_of("java", machine_checks.check_java)
-    yield from results_of("jars", machine_checks.check_jars)
+    yield from results_of("jars", lambda: machine_checks.check_jars(jar_sets_of(settings)))
     yield from machine_checks.check_scratch()
     yield from machine_checks.check_master(settings)
     yield from machine_checks.check_traffic(settings)
