@@ -1,7 +1,7 @@
 """Access logs of text: a log format becomes an expression that reads what the server wrote with it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from producers.access_log.escapes import unescaped
@@ -62,16 +62,27 @@ def _pattern(names: Sequence[str], literals: Sequence[str], meanings: dict[str, 
     """Returns the expression up to the last variable in `meanings`; the rest of a line may be anything."""
     pattern, quotes = re.escape(literals[0]), literals[0].count('"')
     last = max(index for index, name in enumerate(names) if name in meanings)
-    remaining = dict(meanings)
-    for name, literal, following in zip(names[: last + 1], literals[1:], [*names[1:], ""], strict=False):
+    remaining, day = dict(meanings), _day_of_syslog(names, literals, meanings)
+    for index, (name, literal) in enumerate(zip(names[: last + 1], literals[1:], strict=False)):
         meaning = remaining.pop(name, None)
-        if literal or not following:
+        if literal or index + 1 == len(names):
             text = _variable(name, meaning, literal, is_quoted=quotes % 2 == 1)
         else:
-            text = _adjacent(name, following)
+            text = _adjacent(name, names[index + 1])
+        if index == day:
+            text = f" ?{text}"
         pattern += (f"(?P<{meaning}>{text})" if meaning else f"(?:{text})") + re.escape(literal)
         quotes += literal.count('"')
     return re.compile(pattern + (".*+" if last + 1 < len(names) else "(?: .*+)?"), re.ASCII)
+
+
+def _day_of_syslog(names: Sequence[str], literals: Sequence[str], meanings: Collection[str]) -> int | None:
+    """Returns the index of the variable that may be a day as in `May  1`, which is padded by a space.
+
+    It follows the first space, and no variable that is read precedes it.
+    """
+    first = next(index for index, name in enumerate(names) if name in meanings)
+    return next((index for index in range(1, first) if literals[index] == " "), None)
 
 
 def _variable(name: str, meaning: str | None, literal: str, *, is_quoted: bool) -> str:

@@ -33,10 +33,12 @@ FORMATS: Final = {
     "two lists": format_of(
         '$http_x_forwarded_for $upstream_response_time $remote_user [$time_local] "$request_method $uri" $status', {}
     ),
+    "syslog": format_of('$month $day $clock $program $remote_addr "$request" $status [$time_local]', {}),
     "times": format_of('$remote_user [$msec] "$http_x_forwarded_for" "$request" $status', {}),
 }
 UNITS: Final = (
     *(" ", "[", " [", "] ", '] "', '"', '" "', "\\", '\\"', "\\x41", "a", "a-", "/", "/.", "//wp-admin", ".", ".css"),
+    *("%3B", "%3Bjsessionid=", "/%28S%28"),
     *("%41", "%", ";", ";a=", "/(S(", "&", "?", "=", "1", ",", "é", "\t", "\u00a0"),
 )
 """Texts whose repetition may make expressions backtrack."""

@@ -44,7 +44,7 @@ APACHE = [
     rf"%a %l %u [%{{%Y-%m-%dT%H:%M:%S%z}}t] \"%m %U%q %H\" %>s {LOGGED}",
     rf"%{{sec}}t %a \"%r\" %s {LOGGED}",
     rf"%a %{{msec}}t %{{%d/%b/%Y:%H:%M:%S %z}}t \"%r\" %s {LOGGED}",
-    rf"%a %{{usec}}t \"%r\" %s {LOGGED}",
+    rf"%a %^FB %{{usec}}t \"%r\" %s {LOGGED}",
 ]
 JSON = (
     '{"remote_addr":"$remote_addr","time_iso8601":"$time_iso8601","request":"$request","status":$status,'

@@ -132,6 +132,20 @@ def test_the_rest_of_a_long_page_referrer_or_element_is_cut_off() -> None:
     assert fields["element_id"] == "e" * ID_LENGTH
 
 
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ("https://shop.example/a;jsessionid=1F2E/b?c=d;e=f#g", "https://shop.example/a/b?c=d;e=f#g"),
+        ("https://shop.example/(S(lit3py55))/a%3Bjsessionid=1F2E", "https://shop.example/a"),
+        ("https://shop.example/~ann/caf%c3%a9", "https://shop.example/~ann/caf%c3%a9"),
+    ],
+)
+def test_a_session_id_is_removed_from_page_and_referrer(sent: str, stored: str) -> None:
+    records, _ = read(request_body(event(page_url=sent, referrer=sent)), RECEIVED_MS, None)
+    fields = decode(records[0].value) or {}
+    assert (fields["page_url"], fields["referrer"]) == (stored, stored)
+
+
 @pytest.mark.timeout(5)
 @pytest.mark.parametrize(
     "body", [b"[" * 60_000, b"[" * 3_000 + b'"' * 60_000, b"[" * 3_000 + b'"' + b'\\"' * 30_000, b'{"a":' * 12_000]
