@@ -11,6 +11,7 @@ from command_line.types import Parsed, named
 from command_line.verbs import SectionOption
 from producers.access import access_options
 from producers.delivery import Delivery
+from producers.encode import ENCODERS
 from producers.kinds import MALFORMED, Kind
 from producers.units import length_ms, rate, share, whole
 
@@ -65,6 +66,12 @@ def _kafka() -> list[click.Option]:
     option = partial(SectionOption, section=KAFKA)
     return [
         *batch_options(),
+        option(
+            ["--format"],
+            type=click.Choice([*ENCODERS]),
+            default="avro",
+            help="Format of the values, as in the setting schemas.format.",
+        ),
         option(
             ["--delivery"],
             type=click.Choice([delivery.value for delivery in Delivery]),

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from producers.corrupt import corrupt
 from producers.delivery import Delivering
-from producers.encode import encode
+from producers.encode import Encode, encode
 from producers.simulate import Batch, Simulator
 from producers.tally import Tally
 
@@ -61,11 +61,12 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Resume:
-    """The state of earlier runs of the name: the first `done_before` acts are simulated but not sent again."""
+class Sending:
+    """How batches are sent. The first `done_before` acts, of earlier runs of the name, are only simulated again."""
 
     done_before: int = 0
     delivering: Delivering = lambda _: nullcontext()
+    encoder: Encode = encode
 
 
 def run(
@@ -76,19 +77,19 @@ def run(
     *,
     now_ms: Callable[[], int],
     stopped: Callable[[], bool],
-    resume: Resume | None = None,
+    sending: Sending | None = None,
 ) -> None:
     """Sends until the pace is over or `stopped()`. Does not wait for acknowledgements."""
-    resume = resume or Resume()
+    sending = sending or Sending()
     keys = [user.encode() for user in simulator.user_ids]
     for done, batch in _batches(pace, simulator, sink, now_ms, stopped):
         tally.add(batch)
-        if done <= resume.done_before:
+        if done <= sending.done_before:
             continue
-        with resume.delivering(done):
+        with sending.delivering(done):
             sink.send(
                 [keys[user] for user in batch.users.tolist()],
-                corrupt(encode(batch.events), batch.kinds),
+                corrupt(sending.encoder(batch.events), batch.kinds),
                 batch.partitions.tolist(),
             )
 
