@@ -59,7 +59,7 @@ def null_if_it_fails(column: Column, session: SparkSession) -> Column:
     """Returns the values of a column, null for rows for which Spark raises an error."""
     catalyst = java_packages(session).org.apache.spark.sql
     utils = catalyst.classic.ExpressionUtils
-    expression = utils.expression(column._jc)  # type: ignore[attr-defined]  # noqa: SLF001
+    expression = utils.expression(column._jc)  # noqa: SLF001
     return ClassicColumn(utils.column(catalyst.catalyst.expressions.TryEval(expression)))
 
 
