@@ -160,7 +160,7 @@ def check_plan(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> No
             remedy = ", or set schemas.mapping.types.{field} to {declared}" if schemas.format == "json" else ""
             require_no_cast_of_text(spark, reader(schemas, ", ".join(conditions.values())), conditions, remedy)
     except (AnalysisException, ParseException) as error:
-        reason = str(error).splitlines()[0]
+        reason = str(error).strip().splitlines()[0]
         names = " or ".join(conditions)
         subject = f"{names} is no condition on an event" if names else "the schemas cannot be read"
         raise SetUpError(f"{subject}: {reason}") from error

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from pyspark import SparkConf, SparkContext
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from pipeline.logs import LogFormat
@@ -76,6 +77,8 @@ _NOISE: Final = (
     # A client without the secret must not fill the log.
     "Could not authenticate connection.",
 )
+_REPEATING: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+"""Loggers by which PySpark prints each error of a statement with Java's stack; the error is reported in a sentence."""
 _STAND_ALONE: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -116,6 +119,8 @@ def _new_session(settings: SparkSettings, log_format: LogFormat) -> SparkSession
     # py4j prints pages when its Java process ends; `java_process` prints a sentence.
     for name in ("root", "py4j.clientserver"):
         logging.getLogger(name).addFilter(lambda record: record.msg not in _NOISE)
+    for name in _REPEATING:
+        PySparkLogger.getLogger(name).disabled = True
     properties = _ALWAYS | _deployment(settings, log_format) | settings.conf
     if "spark.local.dir" in settings.conf:
         properties["spark.local.dir"] = _private(settings.conf["spark.local.dir"])
