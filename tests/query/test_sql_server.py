@@ -4,7 +4,7 @@ import signal
 import socket
 import struct
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from psycopg.rows import dict_row
 
 from demo.children import free_port
 from pipeline.cli import main
+from tests.support.flood import is_ended
 from tests.support.processes import Process, tidemark
 from tests.support.sockets import Address, family, listening
 from tests.support.waiting import wait_for
@@ -166,6 +167,10 @@ def test_a_tool_finds_the_views_and_their_columns(server: tuple[int, Process]) -
         "SELECT * FROM duckdb_secrets()",
         "SELECT * FROM stored.panes",
         "SELECT * FROM stored.main.panes",
+        "SELECT * FROM stored.main.page_views",
+        "SELECT * FROM Stored.Main.ledger",
+        "PIVOT stored.panes ON user_id USING count(*)",
+        "FROM (PIVOT page_views ON user_id USING count(*))",
         "SELECT * FROM panes",
         "SELECT (SELECT count(*) FROM stored.main.panes)",
         "SELECT * FROM page_views WHERE user_id IN (FROM stored.panes SELECT user_id)",
@@ -226,6 +231,15 @@ def test_a_statement_can_be_cancelled(client: psycopg.Connection) -> None:
 def test_a_client_without_user_and_password_is_refused(server: tuple[int, Process], user: str, password: str) -> None:
     with pytest.raises(psycopg.OperationalError):
         psycopg.connect(address(server[0], user, password))
+
+
+def test_connections_that_do_not_log_in_keep_no_client_out(server: tuple[int, Process]) -> None:
+    with ExitStack() as stack:
+        silent = [stack.enter_context(socket.create_connection(("127.0.0.1", server[0]), 10)) for _ in range(100)]
+        with psycopg.connect(address(server[0])) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+            assert is_ended(silent[0])
+            assert connection.execute("SELECT 2").fetchone() == (2,)
 
 
 def test_nothing_is_answered_before_the_log_in(server: tuple[int, Process]) -> None:

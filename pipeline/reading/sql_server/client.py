@@ -1,7 +1,7 @@
 """Answers the messages of one client until it disconnects."""
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,6 +18,8 @@ from pipeline.reading.sql_server.wire import LONGEST, Body, Message, Refused, Wi
 from pipeline.tables.store_errors import is_of_store, one_line
 
 _MOST_PREPARED: Final = 1000
+_MOST_TEXT: Final = 8 * LONGEST
+"""Maximum length of the statements of a client together."""
 _ENDINGS: Final = ("COMMIT", "END", "ROLLBACK", "ABORT", "DISCARD")
 
 
@@ -117,9 +119,8 @@ class Client:
         name, statements, oids = body.text(), split(body.text()), body.numbers("i")
         if len(statements) > 1:
             raise Refused("42601", "a prepared statement must be a single statement")
-        if len(self._prepared) >= _MOST_PREPARED and name not in self._prepared:
-            raise Refused("53000", f"this client has {_MOST_PREPARED} prepared statements: close some")
         text = statements[0] if statements else ""
+        self._require_room(self._prepared, name, text)
         self._prepared[name] = Prepared(text, [*oids, *[0] * (count_of(text) - len(oids))])
         self._wire.send(b"1")
 
@@ -133,7 +134,9 @@ class Client:
                 f"the statement has {counted(len(prepared.oids), 'parameter')}, but {counted(count, 'value')} came",
             )
         literals = map(literal_of, values, prepared.oids, formats_of(forms, count))
-        self._portals[name] = Portal(filled(prepared.text, [*literals]), body.numbers("h"))
+        text = filled(prepared.text, [*literals])
+        self._require_room(self._portals, name, text)
+        self._portals[name] = Portal(text, body.numbers("h"))
         self._wire.send(b"2")
 
     def _describe(self, body: Body) -> None:
@@ -197,6 +200,14 @@ class Client:
             self._state = b"T"
         elif tag in _ENDINGS:
             self._state = b"I"
+
+    def _require_room(self, named: Mapping[str, Prepared | Portal], name: str, text: str) -> None:
+        """Raises Refused if the client has too many statements or portals, or these are too long together."""
+        if len(named) >= _MOST_PREPARED and name not in named:
+            raise Refused("53000", f"this client has {_MOST_PREPARED} statements or portals: close some")
+        held = [*(prepared.text for prepared in self._prepared.values()), *(p.text for p in self._portals.values())]
+        if sum(map(len, held)) + len(text) > _MOST_TEXT:
+            raise Refused("53200", f"the statements of this client have more than {_MOST_TEXT} characters: close some")
 
     def _statement(self, name: str) -> Prepared:
         if name not in self._prepared:
