@@ -78,7 +78,7 @@ class Server:
                     accepted.close()
 
     def _admits(self, connection: Connection) -> bool:
-        """At the limit, ends a connection that has not logged in; returns False if there is none."""
+        """At the limit, ends a connection that has not logged in; returns False if all clients have."""
         with self._opening:
             if len(self._open) >= _MOST_CLIENTS:
                 ended = expendable([*self._open])
