@@ -1,4 +1,4 @@
-"""The composition root: makes a running service of settings. Only this module chooses real parts."""
+"""The composition root: makes a running service from settings. Only this module chooses real parts."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -141,7 +141,7 @@ def _resources(
 
 
 def _large(spark: SparkSession, settings: Settings, observer: Observer) -> Large:
-    """Returns which jobs executors do: no job, if it is not certain that they reach the warehouse."""
+    """Returns which jobs executors do: no job, unless it is certain that they reach the warehouse."""
     choice = settings.spark.large
     is_local = local(settings.warehouse) is not None and (spark.sparkContext.master or "").startswith("local")
     reach = choice == "executors" or (choice == "auto" and is_local)

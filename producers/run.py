@@ -40,7 +40,7 @@ class Pace:
     event_rate: float | None = None
 
     def acts_due(self, elapsed_ms: int, done: int, sent: int, at_most: int) -> int:
-        """Returns how many acts to simulate now; `done` acts were simulated, `sent` events came of them."""
+        """Returns how many acts to simulate now; `done` acts were simulated, `sent` events came from them."""
         due = int(elapsed_ms * self.rate / 1000) - done if self.rate else at_most
         if due < self.rate * _BUNDLE_S:
             return 0

@@ -70,7 +70,7 @@ class Alignment:
     ) -> tuple[dict[str, AlignedField], list[list[Field]]]:
         """Returns the needed fields of a record, and all its rewritten fields in each version.
 
-        Without `needs` all fields are needed; `around` has then by version the names of the records around them.
+        Without `needs` all fields are needed; `around` then has, by version, the names of the enclosing records.
         """
         names = FieldNames(records)
         positions = {name: names.positions(name) for name in needs} if needs else names.newest()

@@ -77,7 +77,7 @@ class FoldPlan:
         return self._records.events
 
     def fold(self, records: DataFrame, context: BatchContext) -> DataFrame:
-        """Returns the unpacked rows of both halves of a fold of decoded records without duplicates."""
+        """Runs both halves of a fold, for decoded records without duplicates, and returns the unpacked rows."""
         return self.unpacked(self.packed(self.keyed(records, context)))
 
     def keyed(self, records: DataFrame, context: BatchContext, *, keeps_apart: bool = False) -> DataFrame:

@@ -88,7 +88,7 @@ def _event_keys(consumer: Consumer) -> tuple[str, ...]:
 
 
 def _conditions_sql(consumer: Consumer) -> tuple[set[str], set[str]]:
-    """Returns the conditions that a consumer's events meet in addition to their pane, and conditions they fail."""
+    """Returns SQL conditions that a consumer's events meet, and others that they fail; without that of the pane."""
     wanted = {consumer.where} if consumer.where else set[str]()
     if consumer.event_ms is None:
         return wanted, set()

@@ -66,7 +66,7 @@ def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
 
 
 def _added_up(rows: pa.Table, consumer: Consumer) -> pa.Table:
-    """Adds up rows that differ only in keys that the consumer's panes lack; users that are no key become a sketch."""
+    """Adds up rows that differ only in keys that the panes of `consumer` lack; users become a sketch."""
     sketched = [part for part in consumer.parts if part.join is Join.SKETCH]
     functions = {part.name: part.join.value for part in consumer.parts if part not in sketched}
     functions |= {c.LATE_EVENTS: "sum", **{part.fold: "list" for part in sketched}}

@@ -63,7 +63,7 @@ def account_sql(ledger: DeltaTable) -> str:
 
 
 def account_of(row: Row) -> Account:
-    """Returns the account in a row with the columns of `account_sql`."""
+    """Builds an account from a row that was selected with `account_sql`."""
     return Account(*(row[name] or 0 for name in _COUNTS))
 
 
@@ -148,7 +148,7 @@ def read_summary(ledger: DeltaTable, previous: LedgerSummary | None) -> LedgerSu
 
 
 def _opening(ledger: DeltaTable, first: int, previous: LedgerSummary | None) -> tuple[Policy, int]:
-    """Returns the policy of the epoch that the batch `first` opened, and the time in ms."""
+    """Returns the policy of the epoch that batch `first` opened, and when that was, in ms."""
     if previous and previous.epoch == first // EPOCH:
         return previous.policy, previous.opened_at
     sql = f"SELECT opening, committed_at FROM ledger WHERE {c.BATCH} = {first} AND opening IS NOT NULL LIMIT 1"  # noqa: S608 - ours

@@ -114,7 +114,7 @@ class Due:
         return panes_sql(self.report.name, self.batch, f"{c.PANE_START} BETWEEN {first} AND {last}")
 
     def _panes_of(self, end: int) -> Sequence[int]:
-        """Returns the starts of the panes of a window: at least its first, because a statement lists some."""
+        """Returns the starts of the panes of a window: at least its first, because SQL allows no empty list."""
         starts = range(self.windows.begin(end) - self.report.session_gap_ms, end, self.report.pane_ms)
         if self.panes is None:
             return starts

@@ -37,7 +37,7 @@ from pipeline.tuning import STANDARD, Tuning
 _STORED_AS: Final = "tidemark.report"
 _DEFAULT: Final = TableRetention()
 _MAY_CHANGE: Final = "allowed_lateness_ms"
-"""Panes do not depend on it."""
+"""The part of a definition that may change, because panes do not depend on it."""
 
 
 def create_tables(
@@ -116,7 +116,7 @@ def check_results(warehouse: str, policy: Policy, *, all_made: bool = False) -> 
 
 
 def stored_report(name: str, warehouse: str) -> Report:
-    """Returns the definition that a report's table stores. Raises SetUpError without a table, or if it is no report."""
+    """Returns the definition that a report's table stores. Raises SetUpError unless it is the table of a report."""
     stored = _stored(name, warehouse)
     if name == UserTotals.name:
         raise SetUpError(f"{name} has no windows that could be open: its table is complete")

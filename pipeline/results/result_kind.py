@@ -1,4 +1,4 @@
-"""The interface of each reader of panes, and of each kind of windows: publication, compaction and live views."""
+"""The interfaces by which readers of panes, and kinds of windows, are published, compacted and viewed live."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -73,7 +73,7 @@ class ResultKind(ABC, Generic[FiringT_contra]):
     def rewrites(
         self, runs: Sequence[Run], panes: DeltaTable, keys: Sequence[str], rewritten: Callable[[str], pa.Table]
     ) -> Iterator[Merge]:
-        """Yields merges if all rows of a key are needed to compact them: rarely all runs, else small runs unchanged.
+        """Yields merges for results that compact all rows of a key at once: rarely all runs, else small runs unchanged.
 
         `rewritten` makes the compacted rows from SQL that returns all rows of some keys.
         """
@@ -115,7 +115,7 @@ class WindowKind(ResultKind[FiringT_contra]):
 
     @abstractmethod
     def open_windows_sql(self) -> str:
-        """Returns SQL of any engine after `WITH parts AS (…),`: `windowed`, the parts with `start_ms` and `end_ms`.
+        """Returns SQL to follow `WITH parts AS (…),` in any engine: `windowed`, the parts with `start_ms` and `end_ms`.
 
         A part that belongs to several windows has a row for each of them.
         """
@@ -179,7 +179,7 @@ def as_panes(rows: pa.Table) -> pa.Table:
 
 
 def keys_sql(report: Report) -> str:
-    """Returns SQL of the report's keys, before further columns."""
+    """Returns SQL of the report's keys; a comma follows each."""
     return "".join(f"{key}, " for key in report.keys)
 
 

@@ -77,7 +77,7 @@ class Results:
         return self.put(rows, where, batch, [Transaction(WRITER_APP, batch), *closed, *transactions])
 
     def close(self, batch: int, closed_until: int) -> None:
-        """Publishes nothing, so that windows that end at or before `closed_until` (ms) are final. Raises Replaced."""
+        """Makes windows that end at or before `closed_until` (ms) final, without publishing a row. Raises Replaced."""
         while not self.finish(self.schema.empty_table(), None, batch, closed_until):
             pass
 

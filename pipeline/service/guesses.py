@@ -21,7 +21,7 @@ class Guesses:
     def __init__(self, large: Large, room_bytes: int, large_batch_records: int) -> None:
         """`room_bytes` is the size up to which a fold is small.
 
-        `large_batch_records` is the fewest records for which a guess about rejected records pays.
+        `large_batch_records` is the smallest batch for which a guess about rejected records pays.
         """
         self._large_batch_records = large_batch_records
         self._large = large
@@ -45,7 +45,7 @@ class Guesses:
     def is_small(self, records: int, sets: int) -> bool:
         """Guesses whether the driver can collect a fold of `records` by `sets` sets of keys without executors.
 
-        To collect it saves a copy in Spark's cache and further jobs. It must be small even if each record is a row of
+        Collecting it saves a copy in Spark's cache and further jobs. It must be small even if each record is a row of
         its own, because its users may differ from those of the last batch.
         """
         size = records * max(self._row_bytes, self._record_bytes)

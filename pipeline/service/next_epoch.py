@@ -1,4 +1,4 @@
-"""The start of the next epoch: what ledger, tables and topic say is gathered, and then decided upon without them.
+"""The start of the next epoch: facts from ledger, tables and topic are gathered, then a pure function decides.
 
 This module creates and changes nothing.
 """
@@ -136,8 +136,8 @@ def next_epoch(
 def require_tables_of_one_time(ground: Ground) -> None:
     """Raises SetUpError if a table comes from an older or newer copy than the ledger.
 
-    It is asked once at a start, and not at each attempt to commit: it reads every table, and a service that commits
-    meanwhile would win each race. Such a service has asked it itself.
+    Called once per start and not at each attempt to commit, because it reads every table: a service that commits
+    meanwhile would win each race. That service has made the check itself.
     """
     rows = ground.ledger.latest()
     if not rows:

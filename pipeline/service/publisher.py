@@ -34,7 +34,7 @@ _log = structlog.get_logger()
 
 
 def publish_due(resources: Resources, publication: Publication, firings: Firings, batch: int) -> None:
-    """Publishes windows from the panes committed up to `batch`; to do it twice is harmless.
+    """Publishes windows from the panes committed up to `batch`; doing it twice is harmless.
 
     Raises Replaced if a newer service took over.
     """

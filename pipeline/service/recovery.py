@@ -1,4 +1,4 @@
-"""How a service starts: from the tables alone, and so that no older process can commit any more.
+"""How a service starts: from the tables alone, and so that older processes can no longer commit.
 
 Nothing is created, changed or removed before the epoch is open: a start that fails before that does no harm to a
 service that runs well.
@@ -40,7 +40,7 @@ class Opened:
     publication: Publication
     compaction: Compaction
     remembered: RememberedIds | None
-    """The event ids that were counted; None where events are not deduplicated."""
+    """The event ids that were counted; None if events are not deduplicated."""
     topic_id: str | None
 
 
@@ -50,7 +50,7 @@ class OwnEpoch:
 
     epoch: int | None = None
     process: str = field(default_factory=lambda: uuid.uuid4().hex)
-    """In the openings of this process, and in no other: its last attempt may have opened one without learning it."""
+    """A random id in all openings of this process: its last attempt may have opened an epoch without learning it."""
 
 
 def open_epoch(resources: Resources, kafka: KafkaSettings, own: OwnEpoch) -> Opened:

@@ -33,7 +33,7 @@ class Ground:
     ledger: Ledger
     now: Clock
     pseudonyms: Pseudonyms | None
-    """None where the tables have users in clear."""
+    """None if the tables have users in clear."""
 
 
 @dataclass(frozen=True, slots=True)

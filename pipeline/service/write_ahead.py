@@ -49,7 +49,7 @@ class WriteAhead:
             self._mark(batch.batch_id)
 
     def _mark(self, batch_id: int) -> None:
-        """Has the tables of counted events record the batch even if no report takes them."""
+        """Records the batch in `panes` and `event_ids`, even if it has no row for them."""
         for table in (self._panes, self._event_ids):
             if table is not None:
                 table.mark(batch_id)

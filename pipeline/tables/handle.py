@@ -54,7 +54,7 @@ class Handle:
     def amending(self) -> Transaction:
         """Returns the transaction by which verbs, retention and fences exclude one another.
 
-        Only one lands of the commits that carry it and were computed from the same version, also with `retries`.
+        Only one of the commits that carry it and were computed from the same version can land, even with `retries`.
         """
         return Transaction(AMENDED_APP, self.last(AMENDED_APP) + 1)
 

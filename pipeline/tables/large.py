@@ -30,7 +30,7 @@ class FilesView:
     files: Files
     schema: pa.Schema
     same: Mapping[str, str] = field(default_factory=dict)
-    """Columns that the files lack, because they have one value."""
+    """Values of columns that the files lack, because all their rows have the same value."""
 
 
 class Executors(Protocol):

@@ -19,9 +19,9 @@ _EXACT_UP_TO: Final = 300
 _RELATIVE_ERROR: Final = 0.08
 """Five times the relative standard error of 1.6 %."""
 _ERASED: Final = "erased-"
-"""Prefix of the names that erased users have since. One user may have several of them."""
+"""Prefix of the anonymous ids of erased users. One user may have several of them."""
 _ROUNDING: Final = 1000
-"""The tolerance is one in this number: sketches that are merged in another order round otherwise."""
+"""The tolerance is one in this number: sketches that are merged in another order round differently."""
 _ACTUAL_SQL: Final = "SELECT {cell}, unique_users FROM ({rows}) AS result JOIN windows ON start_ms = a AND end_ms = b"
 _PARTS_SQL: Final = "FROM placed WHERE pane_start >= start_ms AND end_ms <= {watermark} AND {is_whole}"
 _SKETCHES_SQL: Final = f"SELECT {{cell}}, array_agg(users) AS users {_PARTS_SQL} GROUP BY {{cell}}"

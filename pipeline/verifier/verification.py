@@ -15,7 +15,7 @@ from pipeline.event_time import rules
 
 Row = dict[str, Any]
 EXAMPLES_OF_EACH: Final = 2
-"""This many violations of one kind become sentences."""
+"""At most this many violations of one kind are described."""
 _EXAMPLES: Final = 8
 _OWN_TEXTS: Final = frozenset({"report", "reason", "was_read"})
 """Columns whose texts are Tidemark's own, or of the settings."""
@@ -34,7 +34,7 @@ class Finding:
     violations: list[str] = field(default_factory=list)
     """The first few, each a sentence with the table, the position in it, what was found and what was expected."""
     notes: list[str] = field(default_factory=list)
-    """Sentences on what is no violation: uncommitted rows, windows that are not published yet."""
+    """Sentences on what is not a violation: uncommitted rows, windows that are not published yet."""
     hides_values: bool = False
     """Whether sentences have the name of a column instead of a value that comes from an event."""
 
@@ -48,7 +48,7 @@ class Finding:
         self.counts[noun, plural] += count
 
     def note(self, sentence: str) -> None:
-        """Adds a sentence on something that is no violation."""
+        """Adds a sentence on something that is not a violation."""
         self.notes.append(sentence)
 
     def report(self, sentence: str, reason: str = "") -> None:

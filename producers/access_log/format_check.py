@@ -14,7 +14,7 @@ _LATER_LINES: Final = 10
 _ADVICE: Final = "correct --format or --json-fields, or move files in an older format away; the position has not moved"
 _SHOWN: Final = 300
 _NOT_COUNTED: Final = (LineOutcome.TOO_LONG, LineOutcome.UNDECODABLE)
-"""Clients can cause such lines in some formats, so they are no sign of a wrong format."""
+"""Clients can cause such lines in some formats, so they do not indicate a wrong format."""
 
 
 class MalformedLine(NamedTuple):

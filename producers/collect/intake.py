@@ -23,7 +23,7 @@ from producers.robots import is_robot
 ANY_ORIGIN: Final = "*"
 BODY_S: Final = 10.0
 EVENT_BYTES: Final = 5_000
-"""A body is charged as if its events had at most this size, so that a small charge buys little work."""
+"""A body is charged for at least one event per this many bytes, so that a small charge buys little work."""
 _RETRY: Final = {"Retry-After": "10"}
 _STATUS: Final = {
     RequestOutcome.FOREIGN: HTTPStatus.FORBIDDEN,

@@ -20,7 +20,7 @@ _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*]+")
 
 
 def _origin(text: str) -> str:
-    """Returns an origin as browsers write it, or `*`. Raises ValueError for another text.
+    """Returns an origin as browsers write it, or `*`. Raises ValueError for any other text.
 
     Browsers write it in lower case and in ASCII, without the default port.
     """

@@ -71,7 +71,7 @@ def count_again(settings: Settings, user: str) -> None:
 
 
 def persons_rows(settings: Settings, user: str) -> dict[str, int]:
-    """Returns the number of a user's rows by table. Raises SetUpError if it is no warehouse, or has another key."""
+    """Returns the number of a user's rows by table. Raises SetUpError if it is not a warehouse, or has another key."""
     tables, person = _named(settings, user)
     return tables.row_counts(person)
 
@@ -129,7 +129,7 @@ def _record(tables: PersonalTables, rows: Mapping[str, int]) -> None:
 
 
 def _unrecorded_events(tables: PersonalTables, erasures: DeltaTable) -> dict[str, int]:
-    """Returns by report the number of erased events that the panes have and `erasures` does not."""
+    """Returns, by report, how many erased events the panes record that `erasures` does not."""
     panes = DeltaTable(PANES.uri(tables.warehouse))
     recorded = {row["name"]: row["events"] or 0 for row in rows_of(_RECORDED_SQL, erasures=erasures)}
     erased = {name: panes.transaction_version(f"{ERASED_EVENTS_APP}{name}") or 0 for name in tables.personal}

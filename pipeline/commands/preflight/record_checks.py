@@ -65,7 +65,7 @@ def check_records(settings: Settings, topic: Topic, now: Callable[[], int]) -> I
 
 
 def _cause(kind: str, settings: Settings) -> str:
-    """Returns the sentence about values of the format `kind`, of which no event counts."""
+    """Returns the advice for a topic without valid events whose values look like `kind`."""
     if kind != _JSON:
         return f". The values look like {kind}, which is not read"
     if settings.schemas.format == "avro":

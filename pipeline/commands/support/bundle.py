@@ -32,7 +32,7 @@ _INTRODUCTION: Final = (
 
 
 def bundle_text(sources: Sequence[Source], *, verifies: bool) -> str:
-    """Returns all sections. A section that cannot be made has the kind of the error, without its message."""
+    """Returns all sections. A section that fails contains the type of the error, without its message."""
     warehouse = str(merged(sources).get("warehouse") or "")
     sections: dict[str, Callable[[], Iterator[str]]] = {
         "versions": _versions,

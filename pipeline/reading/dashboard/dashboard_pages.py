@@ -200,7 +200,7 @@ class Pages:
 
 
 def _committed(read: Callable[[CurrentTables, LedgerSummary], Content]) -> Read:
-    """Returns `read` for a ledger with a batch. Raises NotFound before the first batch."""
+    """Wraps `read`, so that it raises NotFound before the first batch."""
 
     def read_if_committed(tables: CurrentTables, summary: LedgerSummary | None) -> Content:
         if summary is None:

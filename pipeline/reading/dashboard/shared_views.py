@@ -21,10 +21,10 @@ _PATIENCE_S: Final = 0.6
 _SILENT_MS: Final = 5_000
 """A reading that takes longer than this is displayed as trouble."""
 _LOOK_S: Final = 0.5
-"""Updates share a look at the versions of the tables for this time."""
+"""Updates share one look at the versions of the tables for this long."""
 _VIEWS: Final = 64
 _PENDING: Final = 32
-"""Readings that wait at once, each in a thread."""
+"""At most this many readings wait at once, each in a thread."""
 _SHARE: Final = 0.08
 """Share of a core that updates of all views together may use, in CPU time of readings."""
 _VIEWED_S: Final = 5.0

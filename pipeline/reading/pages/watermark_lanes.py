@@ -13,7 +13,7 @@ from pipeline.reading.ledger_summary import LedgerSummary
 _TOGETHER_MS: Final = 1000
 """Partitions whose newest events differ by less are in step."""
 _NAMED: Final = 4
-"""Number of partitions that a sentence names."""
+"""A sentence names at most this many partitions."""
 
 
 class LaneState(StrEnum):

@@ -16,7 +16,7 @@ _WRITTEN_AT_ONCE: Final = 1 << 16
 
 
 class Refused(Exception):
-    """A refused message of a client: a code of PostgreSQL and a sentence."""
+    """A client's message is refused: an error code of PostgreSQL and a sentence."""
 
     def __init__(self, code: str, sentence: str) -> None:
         super().__init__(sentence)
