@@ -10,10 +10,10 @@ from typing import assert_never
 from command_line.counts import counted
 from producers import configure
 from producers.broker import Target, partitions_of_topic
-from producers.delivery import Delivering, Delivery, Progress
+from producers.delivery import Delivery, DeliveryContext, Progress
 from producers.errors import ProducerError
 from producers.publish import Publisher
-from producers.run import Resume, run
+from producers.run import ResumeState, run
 from producers.signals import stop_on_signals
 from producers.simulate import Simulator
 from producers.tally import Tally
@@ -46,17 +46,17 @@ def execute(options: Namespace) -> str:
 
 
 @contextmanager
-def _progress(target: Target, publisher: Publisher, options: Namespace) -> Iterator[Resume]:
+def _progress(target: Target, publisher: Publisher, options: Namespace) -> Iterator[ResumeState]:
     """Yields the position of earlier runs of the name and the way to commit this run's progress."""
     if not options.name:
-        yield Resume()
+        yield ResumeState()
         return
     with closing(Progress(target, options.name)) as progress:
         delivering = _delivering(progress, publisher, options.delivery)
-        yield Resume(progress.position(), delivering)
+        yield ResumeState(progress.position(), delivering)
 
 
-def _delivering(progress: Progress, publisher: Publisher, delivery: Delivery) -> Delivering:
+def _delivering(progress: Progress, publisher: Publisher, delivery: Delivery) -> DeliveryContext:
     match delivery:
         case Delivery.AT_MOST_ONCE:
             return progress.commit_before

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from producers.corrupt import corrupt
-from producers.delivery import Delivering
+from producers.delivery import DeliveryContext
 from producers.encode import encode
 from producers.simulate import Batch, Simulator
 from producers.tally import Tally
@@ -61,11 +61,11 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Resume:
+class ResumeState:
     """The state of earlier runs of the name: the first `done_before` acts are simulated but not sent again."""
 
     done_before: int = 0
-    delivering: Delivering = lambda _: nullcontext()
+    delivering: DeliveryContext = lambda _: nullcontext()
 
 
 def run(
@@ -76,10 +76,10 @@ def run(
     *,
     now_ms: Callable[[], int],
     stopped: Callable[[], bool],
-    resume: Resume | None = None,
+    resume: ResumeState | None = None,
 ) -> None:
     """Sends until the pace is over or `stopped()`. Does not wait for acknowledgements."""
-    resume = resume or Resume()
+    resume = resume or ResumeState()
     keys = [user.encode() for user in simulator.user_ids]
     for done, batch in _batches(pace, simulator, sink, now_ms, stopped):
         tally.add(batch)

@@ -20,7 +20,7 @@ Steps = tuple[WatermarkStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class CountedBatch:
     """A batch that counted events in `panes` and moved the watermark from `before` to `after`, in milliseconds."""
 
     batch: int
@@ -30,7 +30,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublicationState:
     """The batch up to which a report is published. Windows that end at or before `closed_until` (ms) are final."""
 
     batch: int = 0

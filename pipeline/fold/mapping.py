@@ -199,7 +199,7 @@ def _along(names: Sequence[str], fields: Mapping[str, AlignedField]) -> Iterator
 
 
 def _read_as(role: str, name: str, field: AlignedField, written: Sequence[Any]) -> Any:
-    """Returns the type that can read all types in `written`. Raises SetUpError if `role` has no such type."""
+    """Returns the type that can read all types in `written`. Raises SetUpError if no type that `role` may have can."""
     names = {name_of(kind) for kind in written}
     if role == "kind" and names == {"enum"}:
         symbols = sorted({symbol for kind in written for symbol in kind["symbols"]} - {UNKNOWN_TYPE})

@@ -18,7 +18,7 @@ from pipeline.fold.rejected_fields import USER
 from pipeline.measures import PARTS, Join
 from pipeline.sketches import sketch_of
 
-_OPTIONAL: Final = {
+_OPTIONAL_COLUMNS: Final = {
     **dict.fromkeys(KEYS, pa.string()),
     **dict.fromkeys((c.RECORD_POSITION, c.SESSIONS, c.WINDOW_START_MS, c.WINDOW_END_MS), pa.int64()),
     **{part.name: pa.type_for_alias(part.type) for part in PARTS},
@@ -43,7 +43,7 @@ def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, 
         c.WATERMARK: _constant(rules.as_number(watermark), rows),
         c.CLOSED_UNTIL: _constant(lateness.closed_until(consumer, watermark), rows),
     }
-    nulls = {name: pa.nulls(len(rows), kind) for name, kind in _OPTIONAL.items()}
+    nulls = {name: pa.nulls(len(rows), kind) for name, kind in _OPTIONAL_COLUMNS.items()}
     windows = _window_bounds(rows[c.PANE_START], consumer.windows) if isinstance(consumer, Report) else {}
     return pa.table({**nulls, **constants, **windows, **{name: rows[name] for name in rows.column_names}})
 

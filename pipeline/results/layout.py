@@ -18,7 +18,7 @@ from pipeline.results.buckets import migrate
 from pipeline.settings.durations import write_milliseconds
 from pipeline.tables.dictionary import COMMENT, comment_of
 from pipeline.tables.durable import mend
-from pipeline.tables.handle import Act, Handle, create_table
+from pipeline.tables.handle import CommitFunction, Handle, create_table
 from pipeline.tables.opening import report_from_json, report_to_json
 from pipeline.tables.schemas import (
     DEAD_LETTERS,
@@ -77,7 +77,7 @@ def _bring_up_to_date(
         migrate(handle, by, tuning.bucket_rows)
 
 
-def _changes(table: DeltaTable, spec: TableSpec, properties: dict[str, str]) -> Iterator[Act]:
+def _changes(table: DeltaTable, spec: TableSpec, properties: dict[str, str]) -> Iterator[CommitFunction]:
     """Yields a function that commits the next change a table needs."""
     if not properties.items() <= table.metadata().configuration.items():
         yield partial(table.alter.set_table_properties, properties, raise_if_not_exists=False)

@@ -20,10 +20,10 @@ from pipeline.results.levels import Run, worth_merging, worth_rewriting
 from pipeline.results.measure_sql import measure_columns, measures_sql
 from pipeline.results.result_table import PublicationPlan, panes_sql, statement_count
 from pipeline.results.spill import Spill, concatenated
-from pipeline.runtime.jobs import By, LargeJob
+from pipeline.runtime.jobs import JobRunner, LargeJob
 from pipeline.tables.engines import Engine
 from pipeline.tables.files import Bounds, Files, files_of
-from pipeline.tables.large import NOTHING, ExecutorWrite, FilesView, Large
+from pipeline.tables.large import NOTHING, ExecutorWrite, FilesView, LargeJobs
 from pipeline.tables.query import query
 from pipeline.tables.schemas import PANES, TableSpec, result_of
 from pipeline.tuning import STANDARD, Tuning
@@ -102,7 +102,7 @@ class WindowKind(ResultKind[FiringT_contra]):
     grows: ClassVar[bool] = False
     """Whether a window may be longer than an event's own window, and a correction may join several windows."""
 
-    def __init__(self, report: Report, large: Large = NOTHING, tuning: Tuning = STANDARD) -> None:
+    def __init__(self, report: Report, large: LargeJobs = NOTHING, tuning: Tuning = STANDARD) -> None:
         super().__init__(result_of(report), tuning)
         self.report = report
         self._windows = report.windows
@@ -143,7 +143,7 @@ class WindowKind(ResultKind[FiringT_contra]):
         executors = self._large.executors
         # Executors lack the library that makes the sketches of panes.
         if executors is None or any(measure.part.join is Join.SKETCH for measure in self.report.chosen_measures):
-            self._large.report(LargeJob.PUBLICATION, By.DRIVER)
+            self._large.report(LargeJob.PUBLICATION, JobRunner.DRIVER)
             return None
         if not self._large.takes(LargeJob.PUBLICATION, self.name, files.rows):
             return None

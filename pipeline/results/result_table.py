@@ -8,7 +8,7 @@ import pyarrow as pa
 from deltalake import Transaction
 
 from pipeline.event_time import rules
-from pipeline.event_time.firing import Published
+from pipeline.event_time.firing import PublicationState
 from pipeline.results.spill import Spill
 from pipeline.tables.handle import Handle
 from pipeline.tables.large import ExecutorWrite
@@ -47,9 +47,9 @@ class Results:
         self.handle = Handle(spec.uri(warehouse))
 
     @property
-    def published(self) -> Published:
+    def published(self) -> PublicationState:
         """Progress of the publication, in the handle's version of the table."""
-        return Published(
+        return PublicationState(
             self.handle.last(WRITER_APP), rules.as_number(self.handle.table.transaction_version(CLOSED_APP))
         )
 
@@ -82,7 +82,7 @@ class Results:
             pass
 
 
-def published(warehouse: str, spec: TableSpec) -> Published:
+def published(warehouse: str, spec: TableSpec) -> PublicationState:
     """Returns how far a result table is published."""
     return Results(warehouse, spec).published
 

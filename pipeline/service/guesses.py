@@ -9,7 +9,7 @@ from typing import Final
 from pipeline.event_time.policy import REJECTED
 from pipeline.event_time.tallies import Tallies
 from pipeline.fold.statistics import ROW_BYTES, Sample
-from pipeline.tables.large import Large
+from pipeline.tables.large import LargeJobs
 
 _MANY_REJECTED: Final = 1 / 8
 """The share from which caching all records of a batch is cheaper than a group for each rejected record."""
@@ -18,7 +18,7 @@ _MANY_REJECTED: Final = 1 / 8
 class Guesses:
     """Remembers the share of rejected records in the last batch, and the bytes of its fold per record."""
 
-    def __init__(self, large: Large, room_bytes: int, large_batch_records: int) -> None:
+    def __init__(self, large: LargeJobs, room_bytes: int, large_batch_records: int) -> None:
         """`room_bytes` is the size up to which a fold is small.
 
         `large_batch_records` is the smallest batch for which a guess about rejected records pays.

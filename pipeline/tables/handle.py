@@ -29,7 +29,7 @@ from pipeline.tables.transactions import AMENDED_APP
 
 _OUTDATED: Final = re.compile("not found|Invalid table version")
 TOKEN: Final = "tidemark.token"  # noqa: S105 - it names a commit, it opens nothing
-Act = Callable[..., object]
+CommitFunction = Callable[..., object]
 """Commits to a table with the `commit_properties` it is given."""
 
 
@@ -137,7 +137,9 @@ class Handle:
         self._is_checked = False  # it makes several commits, and others may lie between
         return landed
 
-    def attempt(self, act: Act, *, by: int | None, transactions: Sequence[Transaction] = (), retries: int = 0) -> bool:
+    def attempt(
+        self, act: CommitFunction, *, by: int | None, transactions: Sequence[Transaction] = (), retries: int = 0
+    ) -> bool:
         """Returns whether the commit of `act` has landed, and is safe from a power cut.
 
         `by` is the batch of the service that commits, None for a verb. False if another commit was first: the handle

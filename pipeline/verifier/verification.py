@@ -56,20 +56,20 @@ class Finding:
         hidden = "(hidden)" if reason else ""
         self._add(1, [f"{sentence}{hidden if self.hides_values else reason}"])
 
-    def shown(self, row: Row) -> Row:
+    def displayable(self, row: Row) -> Row:
         """Returns a row as sentences may show it."""
         return {name: _name_instead(name, value) for name, value in row.items()} if self.hides_values else row
 
     def report_rows(self, rows: pa.Table, sentence: str | Callable[[Row], str]) -> None:
         """Adds every row as a violation. `sentence` describes a row; as a text it is a template for `fill`."""
         describe: Callable[[Row], str] = partial(fill, sentence) if isinstance(sentence, str) else sentence
-        self._add(len(rows), map(describe, map(self.shown, rows.slice(0, EXAMPLES_OF_EACH).to_pylist())))
+        self._add(len(rows), map(describe, map(self.displayable, rows.slice(0, EXAMPLES_OF_EACH).to_pylist())))
 
     def report_examples(self, noun: str, rows: pa.Table, sentence: Callable[[Row], str]) -> None:
         """Adds the violations among all things that were checked; `rows` are those of `queries.examples_sql`."""
         for first in rows.slice(0, 1).to_pylist():
             self.count(first["checked"], noun)
-            self._add(first["wrong"], map(sentence, map(self.shown, rows.slice(0, first["wrong"]).to_pylist())))
+            self._add(first["wrong"], map(sentence, map(self.displayable, rows.slice(0, first["wrong"]).to_pylist())))
 
     def _add(self, count: int, sentences: Iterable[str]) -> None:
         self.violation_count += count

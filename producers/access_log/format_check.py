@@ -8,7 +8,7 @@ from producers.access_log.outcome import LineOutcome
 from producers.errors import SetupError
 
 _FIRST_LINES: Final = 100
-"""This many malformed lines at the start of a run, and no other, are a wrong format."""
+"""If a run starts with this many lines, all malformed, its format is wrong."""
 _LATER_LINES: Final = 10
 """This many malformed lines in sequence, later in a run, are a warning: single lines may be broken."""
 _ADVICE: Final = "correct --format or --json-fields, or move files in an older format away; the position has not moved"

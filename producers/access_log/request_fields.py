@@ -6,7 +6,7 @@ from typing import Final
 from producers.access_log.client_address import client_address
 from producers.access_log.request import Request, time_ms
 
-Parse = Callable[[str], Request]
+LineParser = Callable[[str], Request]
 """Raises ValueError for a line that is not of the format."""
 
 Fields = Mapping[str, str | None]

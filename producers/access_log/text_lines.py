@@ -7,7 +7,7 @@ from typing import Final
 from producers.access_log.escapes import unescaped
 from producers.access_log.log_format import VARIABLES, nginx_format
 from producers.access_log.request import Request
-from producers.access_log.request_fields import Parse, missing, request_of
+from producers.access_log.request_fields import LineParser, missing, request_of
 
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w++)\}|(\w++))", re.ASCII)
 _NEEDED: Final = {
@@ -28,7 +28,7 @@ _HOST: Final = r"[^/:\s\"]*+(?=/)"
 """Matches a host that a URI follows directly."""
 
 
-def text_format(template: str) -> Parse:
+def text_format(template: str) -> LineParser:
     """Returns a parser of lines that a server writes with the log format `template`.
 
     Raises ValueError if lines of the format have no address, time, status or request, or are ambiguous.

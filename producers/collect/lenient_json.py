@@ -1,4 +1,4 @@
-"""Reads JSON that a strict reader refuses because of one value, so that a single bad event does not reject the others."""
+"""Reads JSON that a strict reader refuses because of one value: a bad event must not reject the others."""
 
 import json
 import re

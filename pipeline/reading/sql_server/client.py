@@ -22,7 +22,7 @@ _ENDINGS: Final = ("COMMIT", "END", "ROLLBACK", "ABORT", "DISCARD")
 
 
 @dataclass(slots=True)
-class Prepared:
+class PreparedStatement:
     """A statement with parameters; `oids` are the types of these in PostgreSQL, 0 for any."""
 
     text: str
@@ -45,7 +45,7 @@ class Client:
 
     def __init__(self, wire: Wire, database: Database, cursor: duckdb.DuckDBPyConnection) -> None:
         self._wire, self._database, self._cursor = wire, database, cursor
-        self._prepared: dict[str, Prepared] = {}
+        self._prepared: dict[str, PreparedStatement] = {}
         self._portals: dict[str, Portal] = {}
         self._state, self._skips = b"I", False
         self._handlers: dict[bytes, Callable[[Body], None]] = {
@@ -120,7 +120,7 @@ class Client:
         if len(self._prepared) >= _MOST_PREPARED and name not in self._prepared:
             raise Refused("53000", f"this client has {_MOST_PREPARED} prepared statements: close some")
         text = statements[0] if statements else ""
-        self._prepared[name] = Prepared(text, [*oids, *[0] * (count_of(text) - len(oids))])
+        self._prepared[name] = PreparedStatement(text, [*oids, *[0] * (count_of(text) - len(oids))])
         self._wire.send(b"1")
 
     def _bind(self, body: Body) -> None:
@@ -156,7 +156,9 @@ class Client:
             self._wire.send(b"I")
 
     def _close(self, body: Body) -> None:
-        statements: dict[str, Prepared] | dict[str, Portal] = self._prepared if body.take(1) == b"S" else self._portals
+        statements: dict[str, PreparedStatement] | dict[str, Portal] = (
+            self._prepared if body.take(1) == b"S" else self._portals
+        )
         statements.pop(body.text(), None)
         self._wire.send(b"3")
 
@@ -198,7 +200,7 @@ class Client:
         elif tag in _ENDINGS:
             self._state = b"I"
 
-    def _statement(self, name: str) -> Prepared:
+    def _statement(self, name: str) -> PreparedStatement:
         if name not in self._prepared:
             raise Refused("26000", f"there is no prepared statement {name!r}")
         return self._prepared[name]
