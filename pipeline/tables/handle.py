@@ -201,12 +201,9 @@ def is_outdated(error: Exception) -> bool:
     return bool(_OUTDATED.search(str(error)))
 
 
-def open_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] | None = None) -> DeltaTable:
-    """Opens a table, creating it empty if missing. `properties` are added to its own at creation only.
-
-    Raises Unreachable if the warehouse cannot be written.
-    """
-    create_table(spec, warehouse, properties)
+def open_table(spec: TableSpec, warehouse: str) -> DeltaTable:
+    """Opens a table, creating it empty if missing. Raises Unreachable if the warehouse cannot be written."""
+    create_table(spec, warehouse)
     return DeltaTable(spec.uri(warehouse))
 
 
