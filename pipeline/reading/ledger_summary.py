@@ -10,7 +10,7 @@ from pipeline import columns as c
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.policy import Policy, Verdict
 from pipeline.tables.file_statistics import highest
-from pipeline.tables.ledger import rate_of, recent_rows, sums_sql
+from pipeline.tables.ledger import has_columns, rate_of, recent_rows, sums_sql
 from pipeline.tables.opening import read_opening
 from pipeline.tables.query import Row, rows_of
 
@@ -175,8 +175,7 @@ def _accounts(ledger: DeltaTable, previous: LedgerSummary | None) -> tuple[dict[
 
 def _events_sql(ledger: DeltaTable) -> str:
     """Returns SQL of the records of a row that keep a partition from being idle, see `Tally.events`."""
-    columns = {field.name for field in ledger.schema().fields}
-    others = [name for name in (Verdict.MALFORMED, Verdict.LEFT_OUT) if name in columns]
+    others = [name for name in (Verdict.MALFORMED, Verdict.LEFT_OUT) if has_columns(ledger, [name])]
     return " - ".join([c.RECORDS, *(f"coalesce({name}, 0)" for name in others)])
 
 
