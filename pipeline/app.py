@@ -1,4 +1,4 @@
-"""The composition root: makes a running service of settings. Only this module chooses real parts."""
+"""The composition root: makes a running service from settings. Only this module chooses real parts."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ from pipeline.metrics.certificates import certificate_ends
 from pipeline.metrics.exporter import Exporter
 from pipeline.metrics.observer import Host, Observer
 from pipeline.runtime.java_process import java_pid
-from pipeline.runtime.limits import give_back_freed
+from pipeline.runtime.limits import return_freed_memory
 from pipeline.runtime.spark import spark_session
 from pipeline.service.batch_loop import Service
 from pipeline.service.publisher import Publisher, publish_due
@@ -39,7 +39,7 @@ from pipeline.tables.durable import local
 from pipeline.tables.event_schemas import schemas_of
 from pipeline.tables.executors import SparkExecutors
 from pipeline.tables.file_statistics import space
-from pipeline.tables.large import Large
+from pipeline.tables.large import LargeJobs
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.probe import require_conditional_writes
 from pipeline.tables.schemas import LEDGER, is_table
@@ -75,7 +75,7 @@ def open_service(
     service took over.
     """
     require_all(settings)
-    give_back_freed()
+    return_freed_memory()
     own_epoch = own_epoch or OwnEpoch()
     with ExitStack() as stack:
         endpoint = exporter or stack.enter_context(closing(serve(settings, now)))
@@ -140,12 +140,12 @@ def _resources(
     )
 
 
-def _large(spark: SparkSession, settings: Settings, observer: Observer) -> Large:
-    """Returns which jobs executors do: no job, if it is not certain that they reach the warehouse."""
+def _large(spark: SparkSession, settings: Settings, observer: Observer) -> LargeJobs:
+    """Returns which jobs executors do: no job, unless it is certain that they reach the warehouse."""
     choice = settings.spark.large
     is_local = local(settings.warehouse) is not None and (spark.sparkContext.master or "").startswith("local")
     reach = choice == "executors" or (choice == "auto" and is_local)
-    return Large(SparkExecutors(spark) if reach else None, settings.spark.large_from, observer.given)
+    return LargeJobs(SparkExecutors(spark) if reach else None, settings.spark.large_from, observer.assigned)
 
 
 def check_plan(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> None:

@@ -10,7 +10,7 @@ from typing import assert_never
 from command_line.counts import counted
 from producers import configure
 from producers.broker import Target, partitions_of_topic
-from producers.delivery import Delivering, Delivery, Progress
+from producers.delivery import Delivery, DeliveryContext, Progress
 from producers.encode import ENCODERS
 from producers.errors import ProducerError
 from producers.publish import Publisher
@@ -58,7 +58,7 @@ def _progress(target: Target, publisher: Publisher, options: Namespace) -> Itera
         yield Sending(progress.position(), delivering, encoder)
 
 
-def _delivering(progress: Progress, publisher: Publisher, delivery: Delivery) -> Delivering:
+def _delivering(progress: Progress, publisher: Publisher, delivery: Delivery) -> DeliveryContext:
     match delivery:
         case Delivery.AT_MOST_ONCE:
             return progress.commit_before

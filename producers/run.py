@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from producers.corrupt import corrupt
-from producers.delivery import Delivering
+from producers.delivery import DeliveryContext
 from producers.encode import Encode, encode
 from producers.simulate import Batch, Simulator
 from producers.tally import Tally
@@ -40,7 +40,7 @@ class Pace:
     event_rate: float | None = None
 
     def acts_due(self, elapsed_ms: int, done: int, sent: int, at_most: int) -> int:
-        """Returns how many acts to simulate now; `done` acts were simulated, `sent` events came of them."""
+        """Returns how many acts to simulate now; `done` acts were simulated, `sent` events came from them."""
         due = int(elapsed_ms * self.rate / 1000) - done if self.rate else at_most
         if due < self.rate * _BUNDLE_S:
             return 0
@@ -65,7 +65,7 @@ class Sending:
     """How batches are sent. The first `done_before` acts, of earlier runs of the name, are only simulated again."""
 
     done_before: int = 0
-    delivering: Delivering = lambda _: nullcontext()
+    delivering: DeliveryContext = lambda _: nullcontext()
     encoder: Encode = encode
 
 

@@ -93,7 +93,7 @@ _VERDICTS: Final = {
 
 
 def verdict_of(check: Check) -> Verdict:
-    """Returns the verdict on a record whose first failed check is `check`: malformed, unless another is named."""
+    """Returns the verdict on a record whose first failed check is `check`: malformed by default."""
     return _VERDICTS.get(check, Verdict.MALFORMED)
 
 

@@ -38,8 +38,8 @@ def fields_and_conditions(
 ) -> list[Selection]:
     """Returns selections that add an event's own fields and the values of `conditions` to the columns `others`.
 
-    `fields` are the event's, and have `names`; `conditions` have a column's name by SQL. `keeps_fields` adds all fields
-    as a struct.
+    `fields` are the event's, and have `names`; `conditions` maps SQL to the name of its column. `keeps_fields` adds all
+    fields as a struct.
     """
     own = [name for name in names if name in _OWN]
     if not conditions and not keeps_fields:

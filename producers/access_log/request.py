@@ -13,7 +13,7 @@ _CLF_TIME: Final = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):([0
 _NUMBER: Final = re.compile(r"(\d{1,19})(?:\.(\d+))?", re.ASCII)
 _WITH_EXPONENT: Final = re.compile(r"\d{1,19}(?:\.\d+)?[eE]\+?\d{1,2}", re.ASCII)
 _FIRST_MS: Final = 10**11
-"""Numbers from here on are milliseconds, from 1973 on: as seconds they were of the year 5138."""
+"""Numbers of at least this are milliseconds, from 1973 on; as seconds they would be in the year 5138."""
 _LEAP_SECOND: Final = re.compile(r"^([^T ]++[T ]\d\d(?::\d\d:|\d\d))60")
 _LONGEST_TIME: Final = 40
 """Times are cached: a longer text, which cannot be a time, must not fill the memory."""

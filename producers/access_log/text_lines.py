@@ -7,7 +7,7 @@ from typing import Final
 from producers.access_log.escapes import unescaped
 from producers.access_log.log_format import VARIABLES, nginx_format
 from producers.access_log.request import Request
-from producers.access_log.request_fields import Parse, missing, request_of
+from producers.access_log.request_fields import LineParser, missing, request_of
 
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w++)\}|(\w++))", re.ASCII)
 _NEEDED: Final = {
@@ -21,14 +21,14 @@ _MAY_HAVE_SPACES: Final = frozenset({"request", "agent"})
 # Possessive, so that no character is examined twice: clients choose the text of most variables.
 _LOCAL_TIME: Final = r"\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}"
 _LIST: Final = r"[^ ]*+(?:(?<=,) [^ ]*+)*+"
-"""Until a space that does not follow a comma: of addresses (X-Forwarded-For), or of the times of upstream servers."""
+"""Matches a list of addresses (X-Forwarded-For) or of upstream times: up to a space that does not follow a comma."""
 _USER_NAME: Final = r".*?"
-"""May contain spaces and brackets, so it ends where the rest of the format matches. No other text does."""
+"""Matches a user name, which may contain spaces and brackets: it ends where the rest of the format matches."""
 _HOST: Final = r"[^/:\s\"]*+(?=/)"
-"""Before a URI, with nothing between."""
+"""Matches a host that a URI follows directly."""
 
 
-def text_format(template: str) -> Parse:
+def text_format(template: str) -> LineParser:
     """Returns a parser of lines that a server writes with the log format `template`.
 
     Raises ValueError if lines of the format have no address, time, status or request, or are ambiguous.

@@ -278,7 +278,7 @@ def test_a_condition_that_spark_rejects_is_reported(
 def printed_by_pyspark(records: list[logging.LogRecord]) -> Iterator[None]:
     """Collects what PySpark logs about an error of a statement, which has pages of Java's stack."""
     collector = logging.Handler()
-    collector.emit = records.append  # type: ignore[method-assign]
+    collector.emit = records.append  # type: ignore[assignment, method-assign]
     logger = PySparkLogger.getLogger("SQLQueryContextLogger")
     logger.addHandler(collector)
     yield

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from pipeline.app import open_service
 from pipeline.cli import main
 from pipeline.event_time.checks import DETAILS, Check
@@ -96,7 +96,7 @@ def test_json_is_counted_rejected_and_replayed(
     assert "It is JSON." in capsys.readouterr().out
     mapping = settings.schemas.mapping.model_copy(update={"kinds": {**MAPPING["kinds"], "scroll": "visit"}})
     schemas = settings.schemas.model_copy(update={"mapping": mapping})
-    again = Chosen(reasons=("malformed",), is_judged_again=True)
+    again = LetterSelection(reasons=("malformed",), is_judged_again=True)
     replayed = apply_corrections(settings.model_copy(update={"schemas": schemas}), again).rows
     assert {row["user_id"] for row in replayed if "user_id" in row} == {"ann"}
     with open_service(settings) as service:

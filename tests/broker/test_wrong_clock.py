@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from pipeline.app import open_service
 from pipeline.cli import main
 from pipeline.event_time.checks import Check
@@ -92,7 +92,7 @@ def test_a_future_letter_from_before_the_first_watermark_can_be_corrected(
             topic,
             [[event("ann", 15_000, timestamp_ms=1_000)], [event("bob", 11_000)], [event("bob", 90_000)]],
         )
-    rows_added = apply_corrections(settings, Chosen(reasons=("future",))).rows
+    rows_added = apply_corrections(settings, LetterSelection(reasons=("future",))).rows
     assert {row["report"] for row in rows_added} == {"page_views", "page_traffic", "site_traffic"}
     assert page_views(tmp_path)["ann", 10_000, 20_000] == (1, 0, 1)
 
@@ -114,7 +114,7 @@ def test_a_watermark_that_a_wrong_clock_took_away_is_put_back_and_what_came_mean
                 [event("ann", start + 2 * WINDOW_MS), event("bob", start + 1_000 * WINDOW_MS)],
             ],
         )
-    foretold = apply_corrections(settings, Chosen(), dry_run=True)
+    foretold = apply_corrections(settings, LetterSelection(), dry_run=True)
     assert {row["user_id"] for row in foretold.rows if row["report"] == "page_views"} == {"ann"}
     assert foretold.waiting["page_views"] == 1, "windows whose end no clock has reached are not final"
     assert latest_batch(tmp_path)[0]["watermark"] == start + YEAR_MS
@@ -128,7 +128,7 @@ def test_a_watermark_that_a_wrong_clock_took_away_is_put_back_and_what_came_mean
     with open_service(settings) as service:
         send(broker.bootstrap_servers, topic, [event("ann", stood + WINDOW_MS), event("ann", stood + 3 * WINDOW_MS)])
         service.drain()
-    apply_corrections(settings, Chosen())
+    apply_corrections(settings, LetterSelection())
     assert_conserved(tmp_path)
     shown = page_views(tmp_path)
     assert [shown["ann", at, at + WINDOW_MS][0] for at in range(start, start + 3 * WINDOW_MS, WINDOW_MS)] == [1, 1, 1]

@@ -137,4 +137,4 @@ def test_large_pieces_of_memory_are_given_back_when_they_are_freed() -> None:
 
     if retained_mib("None") < 100:
         pytest.skip("this allocator gives it back by itself")
-    assert retained_mib("limits.give_back_freed()") < 20
+    assert retained_mib("limits.return_freed_memory()") < 20

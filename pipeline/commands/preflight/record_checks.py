@@ -141,7 +141,7 @@ def _header_names(newest: TopicRanges) -> set[str]:
     try:
         consumer.assign(last)
         records = consumer.consume(len(last), _HEADERS_S)
-        return {name for record in records for name, _ in record.headers() or ()}
+        return {header[0] for record in records for header in record.headers() or ()}
     except KafkaException:
         return set()
     finally:

@@ -24,7 +24,7 @@ _ENDINGS: Final = ("COMMIT", "END", "ROLLBACK", "ABORT", "DISCARD")
 
 
 @dataclass(slots=True)
-class Prepared:
+class PreparedStatement:
     """A statement with parameters; `oids` are the types of these in PostgreSQL, 0 for any."""
 
     text: str
@@ -47,7 +47,7 @@ class Client:
 
     def __init__(self, wire: Wire, database: Database, cursor: duckdb.DuckDBPyConnection) -> None:
         self._wire, self._database, self._cursor = wire, database, cursor
-        self._prepared: dict[str, Prepared] = {}
+        self._prepared: dict[str, PreparedStatement] = {}
         self._portals: dict[str, Portal] = {}
         self._state, self._skips = b"I", False
         self._handlers: dict[bytes, Callable[[Body], None]] = {
@@ -121,7 +121,7 @@ class Client:
             raise Refused("42601", "a prepared statement must be a single statement")
         text = statements[0] if statements else ""
         self._require_room(self._prepared, name, text)
-        self._prepared[name] = Prepared(text, [*oids, *[0] * (count_of(text) - len(oids))])
+        self._prepared[name] = PreparedStatement(text, [*oids, *[0] * (count_of(text) - len(oids))])
         self._wire.send(b"1")
 
     def _bind(self, body: Body) -> None:
@@ -159,7 +159,9 @@ class Client:
             self._wire.send(b"I")
 
     def _close(self, body: Body) -> None:
-        statements: dict[str, Prepared] | dict[str, Portal] = self._prepared if body.take(1) == b"S" else self._portals
+        statements: dict[str, PreparedStatement] | dict[str, Portal] = (
+            self._prepared if body.take(1) == b"S" else self._portals
+        )
         statements.pop(body.text(), None)
         self._wire.send(b"3")
 
@@ -201,7 +203,7 @@ class Client:
         elif tag in _ENDINGS:
             self._state = b"I"
 
-    def _require_room(self, named: Mapping[str, Prepared | Portal], name: str, text: str) -> None:
+    def _require_room(self, named: Mapping[str, PreparedStatement | Portal], name: str, text: str) -> None:
         """Raises Refused if the client has too many statements or portals, or these are too long together."""
         if len(named) >= _MOST_PREPARED and name not in named:
             raise Refused("53000", f"this client has {_MOST_PREPARED} statements or portals: close some")
@@ -209,7 +211,7 @@ class Client:
         if sum(map(len, held)) + len(text) > _MOST_TEXT:
             raise Refused("53200", f"the statements of this client have more than {_MOST_TEXT} characters: close some")
 
-    def _statement(self, name: str) -> Prepared:
+    def _statement(self, name: str) -> PreparedStatement:
         if name not in self._prepared:
             raise Refused("26000", f"there is no prepared statement {name!r}")
         return self._prepared[name]

@@ -31,7 +31,7 @@ def count_of(statement: str) -> int:
 
 
 def filled(statement: str, literals: Sequence[str]) -> str:
-    """Returns the statement with literals in the place of its parameters. Raises Refused if it becomes too long."""
+    """Returns the statement with literals in place of its parameters. Raises Refused if it becomes too long."""
     length = len(statement)
 
     def literal(word: re.Match[str]) -> str:

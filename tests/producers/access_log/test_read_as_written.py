@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from producers.access_log.formats import TEXT, format_of
 from producers.access_log.request import Request
-from producers.access_log.request_fields import Parse
+from producers.access_log.request_fields import LineParser
 from tests.producers.access_log.server_writers import (
     Served,
     apache_line,
@@ -91,7 +91,7 @@ def read(form: str, line: str) -> Request:
 
 
 @lru_cache
-def _parser(form: str) -> Parse:
+def _parser(form: str) -> LineParser:
     return format_of(form, {})
 
 
