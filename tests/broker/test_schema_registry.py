@@ -131,7 +131,7 @@ def test_a_schema_that_comes_while_the_service_is_at_work_is_found_once_and_kept
             service.drain()
         assert (counted(warehouse), stored_schema_ids(warehouse)) == (4, {first, second, site})
         assert_warned(logs, others, details(warehouse))
-    away = f"http://127.0.0.1:{free_port()}"  # nothing listens there; the schemas are those that were kept
+    away = f"http://127.0.0.1:{free_port()}"  # an address without a server; the stored schemas are used
     with open_service(settings(broker, topic, warehouse, away)) as service:
         send(broker.bootstrap_servers, topic, [record("cid", second, newer("score"))])
         service.drain()

@@ -100,7 +100,7 @@ def test_the_watermark_holds_if_all_partitions_are_idle() -> None:
 
 
 @pytest.mark.parametrize("silent", [150, None])
-def test_all_become_idle_one_after_another_although_nobody_looked_in_between(silent: int | None) -> None:
+def test_a_partition_that_was_silent_for_longer_becomes_idle_first(silent: int | None) -> None:
     #  p0 ───200─── idle ──▶   p1 ─── silent since earlier ──▶   a batch lasted longer than both timeouts
     frontier = advanced(read(200, at=50), read(silent), ends=(5, 5), now=1_000)
     assert all(state.idle for state in frontier.partitions.values())
