@@ -35,7 +35,7 @@ from pipeline.settings.model import SparkSettings
 from pipeline.tables.appender import Appender
 from pipeline.tables.engines import Engine
 from pipeline.tables.executors import SparkExecutors
-from pipeline.tables.large import NOTHING, Large
+from pipeline.tables.large import NOTHING, LargeJobs
 from pipeline.tables.schemas import PANES
 
 _T = TypeVar("_T")
@@ -87,7 +87,7 @@ def _write(warehouse: str, number: int) -> None:
 def _measure(warehouse: str, engine: Engine, first: int) -> dict[str, float]:
     large = NOTHING
     if engine is Engine.SPARK:
-        large = Large(SparkExecutors(spark_session(SparkSettings())), 1)
+        large = LargeJobs(SparkExecutors(spark_session(SparkSettings())), 1)
     publication = Publication(warehouse, [kind_of(_REPORT, large)])
     seconds = list[float]()
     for window in range(first, first + _ROUNDS):

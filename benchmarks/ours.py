@@ -14,8 +14,8 @@ from benchmarks.task import FIRST_COMMIT, Drain, Task, serve, task_argument
 from benchmarks.verify import committed_at, verify
 from pipeline.app import open_service
 from pipeline.runtime.disk import Purpose, Traffic
-from pipeline.tables.schemas import PAGE_VIEWS, is_table
-from pipeline.tables.traffic import amplification, traffic
+from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PAGE_VIEWS, PANES, is_table
+from pipeline.tables.traffic import traffic
 
 
 def drain(task: Task, folder: Path) -> Drain:
@@ -51,6 +51,12 @@ def _written(folder: Path) -> Counter[tuple[str, Purpose]]:
     for uri in [table for table in folder.iterdir() if is_table(str(table))]:
         total += traffic(DeltaTable(str(uri)), uri.name)
     return total.written
+
+
+def amplification(written: Counter[tuple[str, Purpose]]) -> float:
+    """Returns all written bytes divided by the bytes that the fold wrote."""
+    own = sum(written[spec.name, Purpose.APPEND] for spec in (PANES, DEAD_LETTERS, EVENT_IDS))
+    return sum(written.values()) / own if own else 0.0
 
 
 def _bytes_below(table: Path) -> int:

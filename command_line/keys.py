@@ -35,7 +35,7 @@ class Keys:
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._modes)
 
     def pressed(self, wait_s: float) -> str:
-        """Waits for a key, at most `wait_s` seconds; returns it, or nothing."""
+        """Waits for a key, at most `wait_s` seconds; returns it, or an empty text."""
         if self._modes is None:
             time.sleep(wait_s)
             return ""

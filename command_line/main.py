@@ -12,7 +12,7 @@ SET_UP: Final = 2
 """The exit code of a usage or configuration error."""
 _INTERRUPTED: Final = 130
 _LONGEST: Final = 500
-"""A sentence of Click, which may repeat what was written, has at most this many characters."""
+"""Click's message, which may repeat user input, is shortened to this many characters."""
 
 
 def run(program: click.Command, arguments: Sequence[str] | None = None) -> int:
@@ -35,7 +35,7 @@ def run(program: click.Command, arguments: Sequence[str] | None = None) -> int:
 
 
 def _sentence(error: click.UsageError) -> str:
-    """Returns the error and where to read the right usage."""
+    """Returns the message of an error, and the command that prints the right usage."""
     message = _suggestion(error) or error.format_message()
     if isinstance(error, click.BadParameter) and error.param and not isinstance(error, click.MissingParameter):
         message = f"{' or '.join(error.param.opts)}: {error.message}"

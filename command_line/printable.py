@@ -9,9 +9,9 @@ _LONGEST: Final = 120
 
 
 def printable(text: str) -> str:
-    r"""Returns the text with each character that is not printed written as its escape.
+    r"""Returns the text with unprintable characters escaped.
 
-    Escaped are control characters (ASCII and C1), marks of writing direction, invisible characters and line breaks.
+    These are control characters (ASCII and C1), marks of writing direction, invisible characters and line breaks.
 
     >>> printable("a\x1b[31m\u202eb")
     'a\\x1b[31m\\u202eb'

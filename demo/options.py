@@ -8,8 +8,11 @@ import click
 
 from producers.options import simulate_options
 
-_SET: Final = {"--bootstrap-servers", "--topic", "--create-topic", "--partitions", "--truth", "--truth-window"}
-"""Options of the producer that the demo sets."""
+_SET: Final = {
+    *("--bootstrap-servers", "--topic", "--create-topic", "--partitions", "--format"),
+    *("--truth", "--truth-window"),
+}
+"""Options of the producer that the demo sets itself, or leaves as they are: its service reads Avro."""
 _KEEP: Final = "--keep"
 
 

@@ -9,14 +9,14 @@ from pipeline.metrics.metric import Metric
 from pipeline.metrics.metric_catalogue import CATALOGUE, FailureKind, Step, WindowEvent
 from pipeline.metrics.processes import PROCESSES
 from pipeline.runtime.disk import Purpose
-from pipeline.runtime.jobs import By, LargeJob
+from pipeline.runtime.jobs import JobRunner, LargeJob
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "metrics.md"
 _BEGIN: Final = "<!-- what follows is made by `make pages` from pipeline/metrics/metric_catalogue.py -->\n"
 _END: Final = "<!-- down to here -->\n"
 _REJECTED: Final = ("partly_late", *(verdict.value for verdict in REJECTED))
 _VALUES: Final[dict[str, Iterable[str]]] = {
-    "by": By,
+    "by": JobRunner,
     "event": WindowEvent,
     "job": LargeJob,
     "kind": FailureKind,

@@ -1,7 +1,7 @@
 """The service: from click and visit events on Kafka to windowed user-behaviour tables in Delta Lake.
 
-The front door: `open_service(settings)` gives a service that has opened its epoch. What is asked for is imported only
-then, for most commands need no Spark.
+The front door: `open_service(settings)` gives a service that has opened its epoch. Names are imported at their first
+use, because most commands need no Spark.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""The composition root: makes a running service of settings. Only this module chooses real parts."""
+"""The composition root: makes a running service from settings. Only this module chooses real parts."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ from pipeline.metrics.certificates import certificate_ends
 from pipeline.metrics.exporter import Exporter
 from pipeline.metrics.observer import Host, Observer
 from pipeline.runtime.java_process import java_pid
-from pipeline.runtime.limits import give_back_freed
+from pipeline.runtime.limits import return_freed_memory
 from pipeline.runtime.spark import jar_sets_of, spark_session
 from pipeline.service.batch_loop import Service
 from pipeline.service.publisher import Publisher, publish_due
@@ -39,7 +39,7 @@ from pipeline.tables.durable import local
 from pipeline.tables.event_schemas import schemas_of
 from pipeline.tables.executors import SparkExecutors, require_client
 from pipeline.tables.file_statistics import space
-from pipeline.tables.large import Large
+from pipeline.tables.large import LargeJobs
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.probe import require_conditional_writes
 from pipeline.tables.schemas import LEDGER, is_table
@@ -75,7 +75,7 @@ def open_service(
     service took over.
     """
     require_all(settings)
-    give_back_freed()
+    return_freed_memory()
     own_epoch = own_epoch or OwnEpoch()
     with ExitStack() as stack:
         endpoint = exporter or stack.enter_context(closing(serve(settings, now)))
@@ -140,8 +140,8 @@ def _resources(
     )
 
 
-def _large(spark: SparkSession, settings: Settings, observer: Observer) -> Large:
-    """Returns which jobs executors do: no job, if it is not certain that they reach the warehouse.
+def _large(spark: SparkSession, settings: Settings, observer: Observer) -> LargeJobs:
+    """Returns which jobs executors do: no job, unless it is certain that they reach the warehouse.
 
     Raises SetUpError if they should reach it and have no client of its store.
     """
@@ -150,7 +150,7 @@ def _large(spark: SparkSession, settings: Settings, observer: Observer) -> Large
     reach = choice == "executors" or (choice == "auto" and is_local)
     if reach and not is_folder:
         require_client(spark, settings.warehouse)
-    return Large(SparkExecutors(spark) if reach else None, settings.spark.large_from, observer.given)
+    return LargeJobs(SparkExecutors(spark) if reach else None, settings.spark.large_from, observer.assigned)
 
 
 def check_plan(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> None:
@@ -165,7 +165,7 @@ def check_plan(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> No
             remedy = ", or set schemas.mapping.types.{field} to {declared}" if schemas.format == "json" else ""
             require_no_cast_of_text(spark, reader(schemas, ", ".join(conditions.values())), conditions, remedy)
     except (AnalysisException, ParseException) as error:
-        reason = str(error).splitlines()[0]
+        reason = str(error).strip().splitlines()[0]
         names = " or ".join(conditions)
         subject = f"{names} is no condition on an event" if names else "the schemas cannot be read"
         raise SetUpError(f"{subject}: {reason}") from error

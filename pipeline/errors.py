@@ -43,7 +43,7 @@ class NothingFound(TidemarkError):
 
 
 class NothingCounted(TidemarkError):
-    """The whole topic was read and no record counted: the tables would be empty without a word."""
+    """The whole topic was read and no record counted: the tables would be empty without any warning."""
 
 
 class JavaEnded(TidemarkError):

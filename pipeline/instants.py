@@ -25,7 +25,7 @@ def utc(milliseconds: int) -> str:
 
 
 def time_of(milliseconds: int | None, zone: tzinfo = UTC) -> str:
-    """Returns the local time in a zone, to the second; the milliseconds of a record may be no valid time."""
+    """Returns the local time in a zone, to the second; the milliseconds of a record may be out of range."""
     if milliseconds is None:
         return "none yet"
     try:

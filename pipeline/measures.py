@@ -1,7 +1,7 @@
 """Measures, which a report can count. Other modules derive all that they need from the entries of `MEASURES`.
 
-The fold adds the events of a group up to parts, which are columns of `panes`. The parts of all groups of a window join
-to the value of a measure. A correction is one more part.
+The fold aggregates the events of a group to parts, which are columns of `panes`. The parts of all groups of a window
+are joined to the value of a measure. A correction is one more part.
 """
 
 from collections.abc import Mapping

@@ -28,7 +28,7 @@ class Tuning:
     chunk_bytes: int = 32 * 1024 * 1024
     """Roughly the most that the driver writes at once of a fold; rows of tables are several times larger."""
     large_batch_records: int = 200_000
-    """The fewest records of a batch for which it pays to guess whether many of them will be rejected."""
+    """The smallest batch for which it pays to guess whether many of its records will be rejected."""
 
 
 STANDARD: Final = Tuning()

@@ -20,7 +20,7 @@ class _Settings(BaseSettings):
 
 
 def access_options() -> list[SectionOption]:
-    """Returns an option for each setting that is no secret: other users can read a process's arguments."""
+    """Returns an option for each setting that is not a secret: other users can read a process's arguments."""
     heading = (
         "Kafka credentials (also as variables like PRODUCERS_KAFKA__SASL__PASSWORD; secrets only as variables or files)"
     )

@@ -39,6 +39,7 @@ producers.add_command(
             "producers simulate --bootstrap-servers kafka:9092 --topic events --rate 2000 --late-share 0.01",
             "producers simulate --topic events --rate 0 --events 1_000_000 --event-rate 500 --truth truth.json",
             "producers simulate --rate 0 --event-rate 500 --start-time 2024-05-01T00:00:00Z --name backfill",
+            "producers simulate --topic events --create-topic --format json",
         ],
     )
 )

@@ -10,10 +10,11 @@ from typing import assert_never
 from command_line.counts import counted
 from producers import configure
 from producers.broker import Target, partitions_of_topic
-from producers.delivery import Delivering, Delivery, Progress
+from producers.delivery import Delivery, DeliveryContext, Progress
+from producers.encode import ENCODERS
 from producers.errors import ProducerError
 from producers.publish import Publisher
-from producers.run import Resume, run
+from producers.run import Sending, run
 from producers.signals import stop_on_signals
 from producers.simulate import Simulator
 from producers.tally import Tally
@@ -36,8 +37,8 @@ def execute(options: Namespace) -> str:
     if options.truth:
         options.truth.unlink(missing_ok=True)  # the file of an earlier run could be mistaken for this run's
     began = time.monotonic()
-    with stop_on_signals() as stopped, _progress(plan.target, publisher, options) as resume:
-        run(plan.pace, simulator, publisher, tally, now_ms=_now_ms, stopped=stopped, resume=resume)
+    with stop_on_signals() as stopped, _progress(plan.target, publisher, options) as sending:
+        run(plan.pace, simulator, publisher, tally, now_ms=_now_ms, stopped=stopped, sending=sending)
         publisher.finish()
         seconds = time.monotonic() - began
         truth = tally.truth(plan.target.topic)
@@ -46,17 +47,18 @@ def execute(options: Namespace) -> str:
 
 
 @contextmanager
-def _progress(target: Target, publisher: Publisher, options: Namespace) -> Iterator[Resume]:
-    """Yields the position of earlier runs of the name and the way to commit this run's progress."""
+def _progress(target: Target, publisher: Publisher, options: Namespace) -> Iterator[Sending]:
+    """Yields how to send: from the position of earlier runs of the name, with the way to commit this run's progress."""
+    encoder = ENCODERS[options.format]
     if not options.name:
-        yield Resume()
+        yield Sending(encoder=encoder)
         return
     with closing(Progress(target, options.name)) as progress:
         delivering = _delivering(progress, publisher, options.delivery)
-        yield Resume(progress.position(), delivering)
+        yield Sending(progress.position(), delivering, encoder)
 
 
-def _delivering(progress: Progress, publisher: Publisher, delivery: Delivery) -> Delivering:
+def _delivering(progress: Progress, publisher: Publisher, delivery: Delivery) -> DeliveryContext:
     match delivery:
         case Delivery.AT_MOST_ONCE:
             return progress.commit_before

@@ -17,7 +17,8 @@ _TWO_GIGABYTES = bytes.fromhex("fcffffff0f")  # 2**31 - 2 as an Avro long
 def corrupt(values: list[bytes], kinds: Octets) -> list[bytes | None]:
     """Returns the values to send: values of malformed `kinds` are broken, None is a tombstone.
 
-    EMPTY_USER and ZERO_TIME are well-formed Avro; the fault is already in their columns.
+    EMPTY_USER and ZERO_TIME are well-formed; the fault is already in their columns. A value in JSON is broken at the
+    same bytes, and no longer JSON, also after a frame.
     """
     sent: list[bytes | None] = list(values)
     for index in np.flatnonzero(kinds >= Kind.BAD_MAGIC):

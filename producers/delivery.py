@@ -18,7 +18,7 @@ from producers.errors import DeliveryError, SetupError
 _SHORTEST_TRANSACTION_MS: Final = 1_000
 """The minimum of librdkafka."""
 
-Delivering = Callable[[int], AbstractContextManager[None]]
+DeliveryContext = Callable[[int], AbstractContextManager[None]]
 """Given a position in the source, returns the context in which the records up to it are sent."""
 
 
@@ -73,11 +73,11 @@ class Progress:
         self._commit(position)
         yield
 
-    def commit_after(self, finish: Callable[[], None]) -> Delivering:
+    def commit_after(self, finish: Callable[[], None]) -> DeliveryContext:
         """Commits progress after `finish` has waited for every acknowledgement: at least once."""
         return lambda position: self._after(position, finish)
 
-    def commit_within(self, producer: Producer) -> Delivering:
+    def commit_within(self, producer: Producer) -> DeliveryContext:
         """Commits records and progress in one transaction of `producer`: exactly once.
 
         Aborts the open transaction of an earlier process.

@@ -1,11 +1,11 @@
-"""Encodes events as Kafka values in Confluent's wire format: byte 0, schema id, Avro binary."""
+"""Encodes events as Kafka values: Avro in Confluent's wire format (byte 0, schema id, Avro binary), or JSON."""
 
 import io
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import fastavro
 import pyarrow as pa
@@ -36,6 +36,18 @@ def encode(events: pa.RecordBatch) -> list[bytes]:
     prefix, separator = pa.scalar(header(WRITER_ID)), pa.scalar(b"")
     framed = [pc.binary_join_element_wise(prefix, chunk, separator) for chunk in chunks]
     return [value for chunk in framed for value in chunk.to_pylist()]
+
+
+def encode_as_json(events: pa.RecordBatch) -> list[bytes]:
+    """Returns one JSON object per row of `events`, with the fields of the Avro schema; times in ms since 1970."""
+    times = events.schema.get_field_index("event_time")
+    rows = events.set_column(times, "event_time", events.column(times).cast(pa.int64())).to_pylist()
+    return [json.dumps(row, separators=(",", ":")).encode() for row in rows]
+
+
+Encode = Callable[[pa.RecordBatch], list[bytes]]
+ENCODERS: Final[dict[str, Encode]] = {"avro": encode, "json": encode_as_json}
+"""Encoders by the name of their format, as in the setting `schemas.format`."""
 
 
 def encode_one(event: Mapping[str, object], schema_id: int = WRITER_ID, schema_text: str | None = None) -> bytes:

@@ -11,6 +11,7 @@ from command_line.types import Parsed, named
 from command_line.verbs import SectionOption
 from producers.access import access_options
 from producers.delivery import Delivery
+from producers.encode import ENCODERS
 from producers.kinds import MALFORMED, Kind
 from producers.units import length_ms, rate, share, whole
 
@@ -61,10 +62,16 @@ def batch_options() -> list[click.Option]:
     ]
 
 
-def _kafka() -> list[click.Option]:
+def _kafka_options() -> list[click.Option]:
     option = partial(SectionOption, section=KAFKA)
     return [
         *batch_options(),
+        option(
+            ["--format"],
+            type=click.Choice([*ENCODERS]),
+            default="avro",
+            help="Format of the values, as in the setting schemas.format.",
+        ),
         option(
             ["--delivery"],
             type=click.Choice([delivery.value for delivery in Delivery]),
@@ -77,7 +84,7 @@ def _kafka() -> list[click.Option]:
     ]
 
 
-def _pace() -> list[click.Option]:
+def _pace_options() -> list[click.Option]:
     option = partial(SectionOption, section="Rate and duration")
     return [
         option(["--rate"], type=_RATE, default="100", help="Events per second; 0: as fast as possible."),
@@ -94,7 +101,7 @@ def _pace() -> list[click.Option]:
     ]
 
 
-def _site() -> list[click.Option]:
+def _site_options() -> list[click.Option]:
     option = partial(SectionOption, section="The site")
     return [
         option(["--users"], type=_WHOLE, default="50000", help="Number of different users."),
@@ -110,7 +117,7 @@ def _site() -> list[click.Option]:
     ]
 
 
-def _disorder() -> list[click.Option]:
+def _disorder_options() -> list[click.Option]:
     option = partial(SectionOption, section="Disorder (a share is a number from 0 to 1, times are event time)")
     return [
         option(["--jitter"], type=_DURATION, default="0s", help="Move event times backwards by up to this."),
@@ -142,7 +149,7 @@ def _disorder() -> list[click.Option]:
     ]
 
 
-def _truth() -> list[click.Option]:
+def _truth_options() -> list[click.Option]:
     option = partial(SectionOption, section="Truth file")
     return [
         option(
@@ -157,4 +164,11 @@ def _truth() -> list[click.Option]:
 
 def simulate_options() -> list[Any]:
     """Returns the options, in the order of the help."""
-    return [*_kafka(), *access_options(), *_pace(), *_site(), *_disorder(), *_truth()]
+    return [
+        *_kafka_options(),
+        *access_options(),
+        *_pace_options(),
+        *_site_options(),
+        *_disorder_options(),
+        *_truth_options(),
+    ]

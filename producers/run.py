@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from producers.corrupt import corrupt
-from producers.delivery import Delivering
-from producers.encode import encode
+from producers.delivery import DeliveryContext
+from producers.encode import Encode, encode
 from producers.simulate import Batch, Simulator
 from producers.tally import Tally
 
@@ -40,7 +40,7 @@ class Pace:
     event_rate: float | None = None
 
     def acts_due(self, elapsed_ms: int, done: int, sent: int, at_most: int) -> int:
-        """Returns how many acts to simulate now; `done` acts were simulated, `sent` events came of them."""
+        """Returns how many acts to simulate now; `done` acts were simulated, `sent` events came from them."""
         due = int(elapsed_ms * self.rate / 1000) - done if self.rate else at_most
         if due < self.rate * _BUNDLE_S:
             return 0
@@ -61,11 +61,12 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Resume:
-    """The state of earlier runs of the name: the first `done_before` acts are simulated but not sent again."""
+class Sending:
+    """How batches are sent. The first `done_before` acts, of earlier runs of the name, are only simulated again."""
 
     done_before: int = 0
-    delivering: Delivering = lambda _: nullcontext()
+    delivering: DeliveryContext = lambda _: nullcontext()
+    encoder: Encode = encode
 
 
 def run(
@@ -76,19 +77,19 @@ def run(
     *,
     now_ms: Callable[[], int],
     stopped: Callable[[], bool],
-    resume: Resume | None = None,
+    sending: Sending | None = None,
 ) -> None:
     """Sends until the pace is over or `stopped()`. Does not wait for acknowledgements."""
-    resume = resume or Resume()
+    sending = sending or Sending()
     keys = [user.encode() for user in simulator.user_ids]
     for done, batch in _batches(pace, simulator, sink, now_ms, stopped):
         tally.add(batch)
-        if done <= resume.done_before:
+        if done <= sending.done_before:
             continue
-        with resume.delivering(done):
+        with sending.delivering(done):
             sink.send(
                 [keys[user] for user in batch.users.tolist()],
-                corrupt(encode(batch.events), batch.kinds),
+                corrupt(sending.encoder(batch.events), batch.kinds),
                 batch.partitions.tolist(),
             )
 

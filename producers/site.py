@@ -80,7 +80,7 @@ class Crowd:
         return acts
 
     def _acting_users(self, seats: Ints) -> Ints:
-        """Returns the user who acts in each of `seats`, after `zipf` and `hot_share`."""
+        """Returns the user who acts in each of `seats`; `zipf` and `hot_share` make some users more active."""
         users = self._users[seats]
         if self._site.zipf:
             users = np.searchsorted(self._cumulative, self._rng.random(len(seats)) * self._cumulative[-1])

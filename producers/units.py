@@ -6,7 +6,7 @@ from command_line.times import duration_ms
 
 
 def length_ms(text: str) -> int:
-    """Returns a duration above 0 in milliseconds. Raises ValueError for another text."""
+    """Returns a duration above 0 in milliseconds. Raises ValueError for any other text."""
     length = duration_ms(text)
     if length == 0:
         raise ValueError(f"{text!r} is zero; write a duration above 0")
@@ -14,7 +14,7 @@ def length_ms(text: str) -> int:
 
 
 def share(text: str) -> float:
-    """Returns a number from 0 to 1. Raises ValueError for another text."""
+    """Returns a number from 0 to 1. Raises ValueError for any other text."""
     value = _number(text)
     if not 0 <= value <= 1:
         raise ValueError(f"{text!r} is not a share; write a number from 0 to 1, like 0.01")
@@ -22,7 +22,7 @@ def share(text: str) -> float:
 
 
 def rate(text: str) -> float:
-    """Returns a rate in events per second, 0 or more. Raises ValueError for another text."""
+    """Returns a rate in events per second, 0 or more. Raises ValueError for any other text."""
     value = _number(text)
     if not 0 <= value < math.inf:
         raise ValueError(f"{text!r} is not a rate; write a number of at least 0")
@@ -30,7 +30,7 @@ def rate(text: str) -> float:
 
 
 def whole(text: str) -> int:
-    """Returns a whole number above 0; `_` may separate digits. Raises ValueError for another text."""
+    """Returns a whole number above 0; `_` may separate digits. Raises ValueError for any other text."""
     digits = text.replace("_", "")
     if not digits.isdecimal() or int(digits) == 0:
         raise ValueError(f"{text!r} is not a whole number above 0")

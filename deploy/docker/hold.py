@@ -36,14 +36,19 @@ def hold(words: Sequence[str], attempts: int = _ATTEMPTS, pause_s: float = _PAUS
 
 def _run(words: Sequence[str], asked: Event) -> int:
     """Returns the exit code of a single run, of a killed process as a shell does."""
-    child = subprocess.Popen(words)
+    started = list[subprocess.Popen[bytes]]()
 
     def forward(number: int, _: FrameType | None) -> None:
         asked.set()
-        child.send_signal(number)
+        for child in started:
+            child.send_signal(number)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, forward)
+    child = subprocess.Popen(words)
+    started.append(child)
+    if asked.is_set():  # before there was a child to pass it on to
+        child.terminate()
     code = child.wait()
     return code if code >= 0 else 128 - code
 

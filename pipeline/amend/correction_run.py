@@ -10,12 +10,12 @@ import click
 from command_line.counts import counted
 from command_line.terminal import Console, Table
 from pipeline import columns as c
-from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from pipeline.instants import time_of
 from pipeline.settings.model import Settings
 
 
-def correct(settings: Settings, chosen: Chosen, *, dry_run: bool) -> None:
+def correct(settings: Settings, chosen: LetterSelection, *, dry_run: bool) -> None:
     """Adds the chosen events, unless `dry_run`, and prints a table of the windows that they belong to."""
     table = Table("report", "window (UTC)", "page views", "clicks", title=title_of(chosen, dry_run=dry_run))
     cells: dict[tuple[Any, ...], list[int]] = {}
@@ -32,7 +32,7 @@ def correct(settings: Settings, chosen: Chosen, *, dry_run: bool) -> None:
         click.echo(f"Waiting for final windows: {counted(events, 'event')} of {name}. Run it again later.")
 
 
-def title_of(chosen: Chosen, *, dry_run: bool) -> str:
+def title_of(chosen: LetterSelection, *, dry_run: bool) -> str:
     """Returns the title of the table."""
     events = "Rejected events that are valid today" if chosen.is_judged_again else "Too-late events"
     return f"{events}, {'would be added' if dry_run else 'added'} to closed windows"

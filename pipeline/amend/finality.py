@@ -1,4 +1,4 @@
-"""Decides which windows are final, so that a correction may be decided for them."""
+"""Decides which windows are final: only these can be corrected."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -36,7 +36,7 @@ REASONS = ("too_late", "partly_late")
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class LetterSelection:
     """The dead letters to take; times of events in milliseconds, `[since, until)`."""
 
     since: int | None = None
@@ -49,7 +49,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Corrected:
+class CorrectionOutcome:
     """The decisions of a run: a row for each event and window."""
 
     rows: list[Row]
@@ -57,7 +57,7 @@ class Corrected:
     """By report the number of events whose windows are not final yet, so that a later run adds them."""
 
 
-def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = False) -> Corrected:
+def apply_corrections(settings: Settings, chosen: LetterSelection, *, dry_run: bool = False) -> CorrectionOutcome:
     """Adds the chosen events to the closed windows they belong to.
 
     The service adds them to the totals when it publishes these next. A second run adds nothing; it finishes a run that
@@ -79,7 +79,7 @@ def apply_corrections(settings: Settings, chosen: Chosen, *, dry_run: bool = Fal
     return corrected
 
 
-def _decided(settings: Settings, known: Collection[CorrectedEvent], chosen: Chosen) -> Corrected:
+def _decided(settings: Settings, known: Collection[CorrectedEvent], chosen: LetterSelection) -> CorrectionOutcome:
     policy, now = settings.policy(), now_ms()
     dead = spark_session(settings.spark).createDataFrame(_dead_letters(settings.warehouse, chosen.reasons))
     ledger = Ledger(settings.warehouse)
@@ -90,7 +90,7 @@ def _decided(settings: Settings, known: Collection[CorrectedEvent], chosen: Chos
     finality = Finality.of(settings.warehouse, policy, ledger, now)
     gone = {report.name: removed(DeltaTable(result_of(report).uri(settings.warehouse))) for report in policy.reports}
     policies = {epoch: opening.policy for epoch, opening in openings.items()}
-    corrected = Corrected([], Counter())
+    corrected = CorrectionOutcome([], Counter())
     for event in sorted(events, key=lambda event: (event[c.PARTITION], event[c.OFFSET])):
         # The consumers of the event's own epoch: later reports have no earlier events, and lateness may have changed.
         for consumer in policies[event[c.BATCH] // EPOCH].consumers:
@@ -100,7 +100,7 @@ def _decided(settings: Settings, known: Collection[CorrectedEvent], chosen: Chos
     return corrected
 
 
-def _decide(corrected: Corrected, event: Row, consumer: Consumer, finality: Finality, gone: int) -> None:
+def _decide(corrected: CorrectionOutcome, event: Row, consumer: Consumer, finality: Finality, gone: int) -> None:
     """Adds the rows of an event to `corrected`, or counts it as waiting. Windows up to `gone` were removed by age."""
     missed = _missed(event, consumer)
     if not finality.holds(event, consumer, missed):
@@ -120,7 +120,7 @@ def _dead_letters(warehouse: str, reasons: Sequence[str]) -> pa.Table:
     return query(sql, dead=dead, ledger=ledger).select(DEAD_LETTERS.schema.names).cast(DEAD_LETTERS.schema)
 
 
-def _filtered(events: DataFrame, chosen: Chosen) -> DataFrame:
+def _filtered(events: DataFrame, chosen: LetterSelection) -> DataFrame:
     if chosen.is_judged_again:
         events = events.where(F.col(c.CHECK) == int(Check.PASSED))
     if chosen.since is not None:

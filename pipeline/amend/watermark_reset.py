@@ -1,7 +1,7 @@
 """`tidemark reset-watermark`: lowers a watermark that a wrong clock moved into the future.
 
-One commit to the ledger opens an epoch, so a running service is replaced. The next start applies it to the tables. No
-window opens again that has ended by the clock and is published, or whose panes were merged.
+One commit to the ledger opens an epoch, so a running service is replaced. The next start applies it to the tables. A
+window stays closed if it has ended by the clock and is published, or if its panes were merged.
 """
 
 from collections.abc import Sequence
@@ -28,10 +28,10 @@ from pipeline.tables.transactions import MERGED_APP
 _LATEST_SQL: Final = "SELECT max(window_end) AS latest FROM result WHERE window_end <= '{now}'"
 
 
-def reset(warehouse: str, to_ms: int | None, reason: str, *, does_it: bool) -> str:
-    """Lowers the watermark if `does_it`; returns a sentence on what was done, or would be.
+def reset(warehouse: str, to_ms: int | None, reason: str, *, confirmed: bool) -> str:
+    """Lowers the watermark if `confirmed`; returns a sentence on what was done, or would be.
 
-    `to_ms` is by default the clock less the bound, or the end of the latest published window if that is later. Raises
+    `to_ms` is by default the clock minus the bound, or the end of the latest published window if that is later. Raises
     SetUpError if the watermark is not higher, a later window is published, or a service is running.
     """
     require_warehouse(warehouse)
@@ -50,9 +50,9 @@ def reset(warehouse: str, to_ms: int | None, reason: str, *, does_it: bool) -> s
     was, will = moment(rows[0].watermark).isoformat(), moment(watermark).isoformat()
     if watermark >= rows[0].watermark:
         raise SetUpError(f"the watermark is {was}, no later than {will}: there is nothing to lower")
-    if does_it:
+    if confirmed:
         _open(warehouse, rows, _opening(rows[0], before, Reset(watermark, reason)), watermark)
-    done = "is lowered" if does_it else "would be lowered; say --yes to do it"
+    done = "is lowered" if confirmed else "would be lowered; say --yes to do it"
     return f"The watermark of {warehouse} {done}: from {was} to {will}."
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from command_line.verbs import Verb
-from pipeline.commands.options import choosing_events, settings_options
+from pipeline.commands.options import selection_options, settings_options
 from pipeline.settings.model import Settings
 
 
@@ -16,7 +16,7 @@ from pipeline.settings.model import Settings
         "tidemark correct --config tidemark.toml --from 2024-05-01T00:00:00Z --user ann --reason too_late",
     ],
 )
-@choosing_events("too_late", "partly_late", "future", by_default="too_late and partly_late")
+@selection_options("too_late", "partly_late", "future", by_default="too_late and partly_late")
 @settings_options
 def correct(settings: Settings, *, dry_run: bool, reasons: tuple[str, ...], **chosen: Any) -> None:
     """Adds too-late events to the closed windows that they belong to, each once.
@@ -24,6 +24,6 @@ def correct(settings: Settings, *, dry_run: bool, reasons: tuple[str, ...], **ch
     It needs the settings of the service, and may run while the service runs.
     """
     from pipeline.amend.correction_run import correct as correct_events
-    from pipeline.amend.late_corrections import REASONS, Chosen
+    from pipeline.amend.late_corrections import REASONS, LetterSelection
 
-    correct_events(settings, Chosen(**chosen, reasons=reasons or REASONS), dry_run=dry_run)
+    correct_events(settings, LetterSelection(**chosen, reasons=reasons or REASONS), dry_run=dry_run)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from command_line.verbs import Verb
-from pipeline.commands.options import TIME, choosing_events, settings_options, warehouse_option
+from pipeline.commands.options import TIME, selection_options, settings_options, warehouse_option
 from pipeline.settings.model import Settings
 
 
@@ -65,7 +65,7 @@ def show(settings: Settings, *, partition: int, offset: int) -> None:
         "tidemark dead-letters replay --config tidemark.toml --reason malformed --from 2024-05-01T00:00:00Z",
     ],
 )
-@choosing_events("malformed", "future", by_default="both")
+@selection_options("malformed", "future", by_default="both")
 @settings_options
 def replay(settings: Settings, *, dry_run: bool, reasons: tuple[str, ...], **chosen: Any) -> None:
     """Judges malformed and future records again, and adds those that are valid now to closed windows and totals.
@@ -74,7 +74,7 @@ def replay(settings: Settings, *, dry_run: bool, reasons: tuple[str, ...], **cho
     by `correct`. It may run while the service runs, run twice concurrently, and be killed and run again.
     """
     from pipeline.amend.correction_run import correct
-    from pipeline.amend.late_corrections import Chosen
+    from pipeline.amend.late_corrections import LetterSelection
 
     chosen["reasons"] = reasons or ("malformed", "future")
-    correct(settings, Chosen(**chosen, is_judged_again=True), dry_run=dry_run)
+    correct(settings, LetterSelection(**chosen, is_judged_again=True), dry_run=dry_run)

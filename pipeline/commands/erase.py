@@ -36,4 +36,4 @@ def erase(settings: Settings, *, user: str, yes: bool, drop_later: bool, keep_la
     if keep_later:
         count_again(settings, user)
     else:
-        erase_user(settings, user, does_it=yes, drops_later=drop_later)
+        erase_user(settings, user, confirmed=yes, drops_later=drop_later)

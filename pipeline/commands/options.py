@@ -32,7 +32,7 @@ _FILE: Final = "tidemark.file"
 """Key of the path of the settings file in a Click context."""
 _FLAGS: Final = "tidemark.flags"
 """Key of the settings flags in a Click context."""
-Run = Callable[..., object]
+VerbFunction = Callable[..., object]
 """A verb. Its exit code is 0 if it returns None."""
 
 
@@ -50,7 +50,7 @@ _COMPLETIONS: Final = {"FOLDER": "dir", "FILE": "file"}
 """Kind of file name that a shell completes, by the form of a setting."""
 
 
-def settings_options(run: Run) -> Run:
+def settings_options(run: VerbFunction) -> VerbFunction:
     """Adds every setting to a verb as an option, and passes the result as its argument `settings`."""
 
     @functools.wraps(run)
@@ -60,21 +60,21 @@ def settings_options(run: Run) -> Run:
     return sources_options(with_settings)
 
 
-def sources_options(run: Run) -> Run:
+def sources_options(run: VerbFunction) -> VerbFunction:
     """Adds every setting to a verb as an option, and passes its argument `sources`, strongest first."""
 
     @functools.wraps(run)
     def with_sources(*arguments: Any, config: Path | None, **own: Any) -> object:
         return run(*arguments, sources=read_sources(flags_of(click.get_current_context()), config), **own)
 
-    decorated: Run = with_sources
+    decorated: VerbFunction = with_sources
     settings = sorted(catalogue(), key=_rank)
     for setting in reversed(settings):
         decorated = _option(setting)(decorated)
     return _config_option("Settings file in TOML. Flags override the environment, which overrides the file.")(decorated)
 
 
-def choosing_events(*reasons: str, by_default: str) -> Callable[[Run], Run]:
+def selection_options(*reasons: str, by_default: str) -> Callable[[VerbFunction], VerbFunction]:
     """Adds the options that select dead letters, and `dry_run`, to a verb."""
     options = (
         click.option("--from", "since", type=TIME, help="Events at or after this time, such as 2024-05-01T12:00:00Z."),
@@ -99,7 +99,7 @@ def flags_of(context: click.Context) -> Flags:
     return flags
 
 
-def warehouse_option(run: Run) -> Run:
+def warehouse_option(run: VerbFunction) -> VerbFunction:
     """Adds the option `--warehouse`, which is also read from the environment and the settings file, to a verb."""
     named = click.option(
         "--warehouse",
@@ -129,7 +129,7 @@ def _absolute(warehouse: str) -> str:
     return str(Path(warehouse).absolute()) if warehouse and not is_uri else warehouse
 
 
-def _config_option(meaning: str, **more: Any) -> Callable[[Run], Run]:
+def _config_option(meaning: str, **more: Any) -> Callable[[VerbFunction], VerbFunction]:
     form = click.Path(path_type=Path)
     return click.option("--config", type=form, envvar=CONFIG, show_envvar=True, metavar="FILE", help=meaning, **more)
 
@@ -150,7 +150,7 @@ def _rank(setting: Setting) -> int:
     return _USUAL.index(setting.name) if setting.name in _USUAL else len(_USUAL)
 
 
-def _option(setting: Setting) -> Callable[[Run], Run]:
+def _option(setting: Setting) -> Callable[[VerbFunction], VerbFunction]:
     """Returns the option of a setting. Its value is validated with the tree of settings.
 
     The option of a secret exists only to be refused, because other users of a machine see the arguments of a process.

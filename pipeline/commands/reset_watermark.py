@@ -21,4 +21,4 @@ def reset_watermark(warehouse: str, to: int | None, reason: str, *, yes: bool) -
     """Lowers a watermark that a wrong clock moved into the future. Stop the service first."""
     from pipeline.amend.watermark_reset import reset
 
-    click.echo(reset(warehouse, to, reason, does_it=yes))
+    click.echo(reset(warehouse, to, reason, confirmed=yes))

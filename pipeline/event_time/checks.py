@@ -66,7 +66,10 @@ DETAILS: Final[dict[Check, str]] = {
     Check.TEXT: "user_id, or a field that a report has as a key, is not UTF-8",
     Check.EVENT_TYPE: "event_type is neither visit nor click",
     Check.USER_ID: "user_id is empty",
-    Check.EVENT_TIME: "event_time is not between 1970-01-01T00:00:00.001Z and the end of the year 9999",
+    Check.EVENT_TIME: (
+        "event_time is not between 1970-01-01T00:00:00.001Z and the end of the year 9999, or with time.of = ingestion "
+        "the Kafka timestamp is not"
+    ),
     Check.AGE: (
         "event_time is more than time.max_age before the Kafka timestamp: is the unit right "
         "(schemas.mapping.time_unit)? Set time.max_age = off to replay old events"
@@ -90,7 +93,7 @@ _VERDICTS: Final = {
 
 
 def verdict_of(check: Check) -> Verdict:
-    """Returns the verdict on a record whose first failed check is `check`: malformed, unless another is named."""
+    """Returns the verdict on a record whose first failed check is `check`: malformed by default."""
     return _VERDICTS.get(check, Verdict.MALFORMED)
 
 

@@ -57,7 +57,7 @@ class RememberedIds:
         return sum(map(len, self.runs))
 
     def repeated(self, ids: Ids, positions: Longs, since: int) -> Bools:
-        """Flags events that repeat a remembered event not before `since`, or an event at a lower position of `ids`."""
+        """Flags events that repeat a remembered event of `since` or later, or an event at a lower position of `ids`."""
         order = np.argsort(ids.high)
         in_order = ids[order]
         flags = _repeats_earlier(in_order, positions[order])
@@ -90,7 +90,7 @@ def _repeats_earlier(ids: Ids, positions: Longs) -> Bools:
 
 
 def _are_in(run: Ids, ids: Ids, since: int) -> Bools:
-    """Flags ids that a run contains with a time not before `since`."""
+    """Flags ids that a run contains with a time of `since` or later."""
     flags = np.zeros(len(ids), np.bool_)
     indices = np.searchsorted(run.high, ids.high)
     rest = np.arange(len(ids))

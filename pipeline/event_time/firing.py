@@ -20,7 +20,7 @@ Steps = tuple[WatermarkStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class CountedBatch:
     """A batch that counted events in `panes` and moved the watermark from `before` to `after`, in milliseconds."""
 
     batch: int
@@ -30,7 +30,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublicationState:
     """The batch up to which a report is published. Windows that end at or before `closed_until` (ms) are final."""
 
     batch: int = 0
@@ -42,7 +42,7 @@ class Firing(ABC):
     """The part of one result table that is due for publication. A firing without arguments is empty.
 
     `fired`, `refired` and `closed` are the ends (ms) of windows that the driver knows: windows that fire for the first
-    time, windows that changed after they had fired, and windows that no event can change any more. Windows that end at
+    time, windows that changed after they had fired, and windows that no event can change. Windows that end at
     or before `closed_until` are final once this is published, which the table records even without a row.
     """
 

@@ -116,18 +116,18 @@ def cutoffs(reports: Collection[Report], watermark: int | None) -> Cutoffs:
     )
 
 
-class Finals(NamedTuple):
+class FinalTimes(NamedTuple):
     """Events before `too_late` are too late everywhere. `closed` is by report the last end that is closed."""
 
     too_late: int
     closed: dict[str, int]
 
 
-def finals(reports: Collection[Report], trusted: int | None) -> Finals:
+def finals(reports: Collection[Report], trusted: int | None) -> FinalTimes:
     """Returns what is final by `trusted`, a watermark that no reset lowers, in milliseconds.
 
     Unlike `closed_until`, this ignores what earlier settings had closed.
     """
     reached = rules.as_number(trusted)
     ends = {report.name: min(reached, closed_until(report, trusted)) for report in reports}
-    return Finals(min(report.earliest_after(reached - report.allowed_lateness_ms) for report in reports), ends)
+    return FinalTimes(min(report.earliest_after(reached - report.allowed_lateness_ms) for report in reports), ends)

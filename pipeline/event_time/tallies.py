@@ -78,7 +78,7 @@ class Tallies:
         return self.partitions.get(partition, Tally())
 
     def reasons(self) -> Counter[str]:
-        """Returns the number of records by verdict, of malformed ones by what is wrong with them."""
+        """Returns the number of records by verdict; malformed records are split by what is wrong with them."""
         others = {verdict.value: self.total([verdict]) for verdict in Verdict if verdict is not Verdict.MALFORMED}
         return Counter({**others, **self.malformed_details()})
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from pipeline.event_time import rules
-from pipeline.event_time.firing import Moved, TotalsDue
+from pipeline.event_time.firing import CountedBatch, TotalsDue
 from pipeline.event_time.windows.base import State
 from pipeline.measures import COUNTS, TIMES, Part
 
@@ -49,7 +49,7 @@ class TotalsState(State[TotalsDue]):
     stale: bool = True
     """Whether events may have been counted since the totals were published; assumed at a start."""
 
-    def after_batch(self, moved: Moved) -> tuple[TotalsDue, Self]:
+    def after_batch(self, moved: CountedBatch) -> tuple[TotalsDue, Self]:
         """Makes the totals due if the watermark passed a multiple of `every_ms`."""
         state = replace(self, stale=self.stale or bool(moved.panes))
         has_passed = moved.before // self.every_ms < moved.after // self.every_ms

@@ -62,12 +62,14 @@ class Frontier:
 
     def _candidate(self, partitions: Mapping[int, PartitionState], now: int, policy: Policy) -> int | None:
         """Returns the watermark by the strategy; None if it does not move."""
-        states = [state for state in partitions.values() if policy.strategy.by_clock or not state.idle]
-        active = [policy.strategy.watermark(state.max_event_time, now) for state in states]
-        if active:
-            # A partition that never had an event holds the watermark.
-            times = [time for time in active if time is not None]
-            return min(times) if len(times) == len(active) else None
+        active = [state for state in partitions.values() if policy.strategy.by_clock or not state.idle]
         # Before the first event no window waits, and old events may still come.
-        advances = policy.all_idle is AllIdle.ADVANCE and self.watermark is not None
-        return now - policy.strategy.idle_lag_ms if advances else None
+        if not active and policy.all_idle is AllIdle.ADVANCE and self.watermark is not None:
+            return now - policy.strategy.idle_lag_ms
+        # A long batch may end after several timeouts: partitions that were silent for longer became idle first.
+        last = max((state.last_event_at for state in partitions.values()), default=now)
+        states = active or [state for state in partitions.values() if state.last_event_at == last]
+        times = [policy.strategy.watermark(state.max_event_time, now) for state in states]
+        # A partition that never had an event holds the watermark.
+        known = [time for time in times if time is not None]
+        return min(known, default=None) if len(known) == len(times) else None

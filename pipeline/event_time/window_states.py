@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 
 from pipeline.event_time import rules
-from pipeline.event_time.firing import Firing, Moved, Published, Steps
+from pipeline.event_time.firing import CountedBatch, Firing, PublicationState, Steps
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.user_totals import TotalsState
 from pipeline.event_time.windows.base import State
@@ -20,24 +20,24 @@ def initial(policy: Policy) -> States:
 
 
 def restored(
-    policy: Policy, panes: Mapping[str, Iterable[int]], published: Mapping[str, Published], steps: Steps
+    policy: Policy, panes: Mapping[str, Iterable[int]], published: Mapping[str, PublicationState], steps: Steps
 ) -> States:
     """Returns the states from the tables: by report the starts of panes in ms, and how far it is published."""
     states: dict[str, State[Firing]] = {
         report.name: report.windows.state(
-            report, panes.get(report.name, ()), published.get(report.name, Published()), steps
+            report, panes.get(report.name, ()), published.get(report.name, PublicationState()), steps
         )
         for report in policy.reports
     }
     return states | ({policy.totals.name: TotalsState(policy.totals.every_ms)} if policy.totals else {})
 
 
-def moved(batch: int, panes: Collection[int], before: int | None, after: int | None) -> Moved:
-    """Returns the `Moved` of a batch, whose watermarks may be None."""
-    return Moved(batch, panes, rules.as_number(before), rules.as_number(after))
+def moved(batch: int, panes: Collection[int], before: int | None, after: int | None) -> CountedBatch:
+    """Returns the `CountedBatch` of a batch, whose watermarks may be None."""
+    return CountedBatch(batch, panes, rules.as_number(before), rules.as_number(after))
 
 
-def after_batch(states: States, step: Moved) -> tuple[Firings, States]:
+def after_batch(states: States, step: CountedBatch) -> tuple[Firings, States]:
     """Returns what a batch makes due, and the states after it."""
     return _split({name: state.after_batch(step) for name, state in states.items()})
 

@@ -21,7 +21,7 @@ from pipeline.fold.writer_types import WriterTypes
 Field = dict[str, Any]
 Needs = dict[str, Any]
 """Needed fields of a record by name, each with its needed fields; an empty value needs all of the field."""
-Around = Sequence[frozenset[str]]
+Enclosing = Sequence[frozenset[str]]
 _ROOT: Final = "event"
 
 
@@ -66,11 +66,11 @@ class Alignment:
         return json.dumps({"type": "record", "name": _ROOT, "fields": fields})
 
     def _record(
-        self, records: Sequence[Mapping[str, Any] | None], needs: Needs, path: str, around: Around | None = None
+        self, records: Sequence[Mapping[str, Any] | None], needs: Needs, path: str, around: Enclosing | None = None
     ) -> tuple[dict[str, AlignedField], list[list[Field]]]:
         """Returns the needed fields of a record, and all its rewritten fields in each version.
 
-        Without `needs` all fields are needed; `around` has then by version the names of the records around them.
+        Without `needs` all fields are needed; `around` then has, by version, the names of the enclosing records.
         """
         names = FieldNames(records)
         positions = {name: names.positions(name) for name in needs} if needs else names.newest()
@@ -89,7 +89,9 @@ class Alignment:
         written = [_fields(record, version, fields, prefix) for version, record in enumerate(records)]
         return {name: fields.get(found, missing) for name, found in positions.items()}, written
 
-    def _field(self, kinds: Sequence[Any], needs: Needs, name: str, path: str, around: Around | None) -> AlignedField:
+    def _field(
+        self, kinds: Sequence[Any], needs: Needs, name: str, path: str, around: Enclosing | None
+    ) -> AlignedField:
         """Returns a field whose type is `kinds` by version, and of which `needs` are needed."""
         types = [*zip(self._types, kinds, around or [frozenset()] * len(kinds), strict=True)]
         records = [_record_of(of_version, kind) for of_version, kind, _ in types]

@@ -10,13 +10,13 @@ from pipeline.fold.alignment import AlignedField, Field
 
 _NUMBERS: Final = frozenset(["int", "long", "float", "double"])
 _MOST_DIGITS: Final = 38
-"""The most digits of a decimal in Spark."""
+"""The maximum precision of a decimal in Spark."""
 _LONGEST: Final = 80
 _LEAVE_OUT: Final = "leave it out of conditions"
 
 
 def nullable_field(field: AlignedField, kind: Any = None) -> Field:
-    """Returns a field of a reader's schema that is null where a version lacks it; `kind` is its type, if it is known.
+    """Returns a field of a reader's schema that is null if a version lacks it; `kind` is its type, if it is known.
 
     Raises SetUpError if no type reads all versions.
     """
@@ -27,7 +27,7 @@ def nullable_field(field: AlignedField, kind: Any = None) -> Field:
 
 
 def record_of(field: AlignedField, inner: Sequence[Field]) -> Field:
-    """Returns the record with the fields `inner` that reads `field`."""
+    """Returns a reader's record schema for `field`, with the fields `inner`."""
     return {"type": "record", "name": field.path, "fields": inner}
 
 
@@ -58,7 +58,7 @@ def _common(kinds: Sequence[Any], name: str) -> Any:
 
 
 def _of_branch(kinds: Sequence[Any], name: str) -> Any:
-    """Returns a type that reads values of all `kinds`, which are no unions."""
+    """Returns a type that reads values of all `kinds`, which are not unions."""
     first, names = kinds[0], {name_of(kind) for kind in kinds}
     if len({_logical(kind) for kind in kinds}) > 1:
         raise _differ(kinds, name)
@@ -72,7 +72,7 @@ def _of_branch(kinds: Sequence[Any], name: str) -> Any:
 
 
 def _parts(kinds: Sequence[Any], name: str) -> dict[str, Any]:
-    """Returns the attributes by which a type reads `kinds`, which have the same name."""
+    """Returns the attributes of the type that reads all `kinds`, which have the same name."""
     match kinds[0]["type"]:
         case "record":
             return {"fields": _fields(kinds, name)}

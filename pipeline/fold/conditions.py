@@ -7,12 +7,13 @@ Kafka record has too, or like a column of ours.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from pyspark.sql import Column
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
 from pipeline.event_time.policy import Policy
 from pipeline.fold.selection import Selection
+from pipeline.runtime.pyspark_internals import null_if_it_fails
 
 _RECORD: Final = "kafka record"
 """The struct of all other columns; no Avro field can have a name with a space."""
@@ -37,21 +38,29 @@ def fields_and_conditions(
 ) -> list[Selection]:
     """Returns selections that add an event's own fields and the values of `conditions` to the columns `others`.
 
-    `fields` are the event's, and have `names`; `conditions` have a column's name by SQL. `keeps_fields` adds all fields
-    as a struct.
+    `fields` are the event's, and have `names`; `conditions` maps SQL to the name of its column. `keeps_fields` adds all
+    fields as a struct.
     """
     own = [name for name in names if name in _OWN]
     if not conditions and not keeps_fields:
         return [
             Selection([*_named(others), *(field for field, name in zip(fields, names, strict=True) if name in own)])
         ]
-    evaluated = [F.expr(sql).alias(name) for sql, name in conditions.items()]
+    evaluated = [_where_it_succeeds(F.expr(sql)).alias(name) for sql, name in conditions.items()]
     struct = [F.struct(*map(F.col, names)).alias(FIELDS)] if keeps_fields else []
     kept = [F.col(f"`{_RECORD}`.{name}").alias(name) for name in others]
     return [
         Selection([F.struct(*_named(others)).alias(_RECORD), *fields]),
         Selection([*kept, *map(F.col, own), *struct, *evaluated]),
     ]
+
+
+def _where_it_succeeds(condition: Column) -> Column:
+    """Returns the value of a condition, null for events for which Spark raises an error: no event may stop the others.
+
+    As a branch it is not computed ahead together with equal parts of other conditions.
+    """
+    return null_if_it_fails(F.when(F.col(c.EVENT_TIME).isNotNull(), condition), SparkSession.active())
 
 
 def _named(columns: Mapping[str, Column]) -> Iterable[Column]:

@@ -28,9 +28,9 @@ class Reader:
     """How events are read."""
 
     events: str
-    """The fields and schemas that Java decodes by, as JSON: see `connector/tidemark/ValueDecoder.java`."""
+    """The fields and schemas by which Java decodes, as JSON: see `connector/tidemark/ValueDecoder.java`."""
     columns: Sequence[Column]
-    """Fields of the decoded ones: event_type, user_id, event_time in milliseconds, and further ones. All are null if
+    """Columns of the decoded fields: event_type, user_id, event_time in milliseconds, and further ones. All are null if
     the frame names no known schema, or if the bytes are not Avro of that schema, or not JSON."""
     names: Sequence[str]
     """The names of `columns`."""

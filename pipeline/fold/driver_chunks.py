@@ -22,7 +22,7 @@ _CHUNKS_PER_JOB: Final = 4
 _COLLECT_BYTES: Final = 384 * 1024 * 1024
 """Roughly the most packed rows that the driver collects without a copy in Spark's cache."""
 _HEAP_SHARE: Final = 10
-"""Collected rows may be this part of Java's heap, which briefly holds three copies."""
+"""Collected rows may take up this share of Java's heap, which briefly holds three copies."""
 _SPREAD_BY: Final = (c.PANE_START, c.OFFSET, *KEYS, c.RECORD_POSITION)
 """Columns in which rows differ, if they have them; fewer columns are hashed faster."""
 _TOO_LARGE: Final = "spark.driver.maxResultSize"

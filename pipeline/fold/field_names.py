@@ -65,5 +65,5 @@ def overlap(some: Positions, others: Positions) -> list[int]:
 
 
 def words_of(sql: str) -> set[str]:
-    """Returns the words of SQL that may be names of fields: those outside text literals that are no function."""
+    """Returns the words of SQL that may be names of fields: those outside text literals, without names of functions."""
     return set(re.findall(r"\w+", _NO_FIELD.sub(" ", sql)))

@@ -62,7 +62,7 @@ class FoldPlan:
         self._group_by = [GROUP, *grid.keys, REJECTED]
         first, *others = ([GROUP, *keys] for keys in grid.sets)
         self._sets = [[*first, REJECTED], *others]
-        sums, parts = _sums(policy.consumers), unpacked(grid, partitions)
+        sums, parts = _sum_columns(policy.consumers), unpacked(grid, partitions)
         set_id = {_SET: F.grouping_id()} if len(self._sets) > 1 else {}
         self._sums = [value.alias(name) for name, value in (sums | set_id).items()]
         unchanged = [F.col(name) for name in (*grid.keys, *sums)]
@@ -77,7 +77,7 @@ class FoldPlan:
         return self._records.events
 
     def fold(self, records: DataFrame, context: BatchContext) -> DataFrame:
-        """Returns the unpacked rows of both halves of a fold of decoded records without duplicates."""
+        """Runs both halves of a fold, for decoded records without duplicates, and returns the unpacked rows."""
         return self.unpacked(self.packed(self.keyed(records, context)))
 
     def keyed(self, records: DataFrame, context: BatchContext, *, keeps_apart: bool = False) -> DataFrame:
@@ -152,7 +152,7 @@ class FoldPlan:
         return (F.array_position(F.lit(ids), F.col(_SET)) - 1).cast("int").alias(c.GROUPING)
 
 
-def _sums(consumers: Iterable[Consumer]) -> dict[str, Column]:
+def _sum_columns(consumers: Iterable[Consumer]) -> dict[str, Column]:
     parts = (part for consumer in consumers for part in consumer.parts if part.join is not Join.SKETCH)
     return {
         c.RECORDS: F.count(F.lit(1)),

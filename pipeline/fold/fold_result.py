@@ -27,7 +27,7 @@ class FoldResult(Protocol):
 
     @property
     def row_count(self) -> int:
-        """Returns the number of rows, estimated from their bytes where Spark has them."""
+        """Returns the number of rows; for rows in Spark it is estimated from their bytes."""
 
     @property
     def groupings(self) -> Groupings:

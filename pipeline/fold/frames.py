@@ -1,7 +1,7 @@
 """Rows of `panes` as a Spark frame, for executors to write: row by row what `outputs.panes` returns on the driver.
 
-Nearly every batch goes through the driver, because to plan a frame would cost more than all of its rows. Frames are for
-a batch that is too large for one process.
+Nearly every batch goes through the driver, because planning a frame would cost more than all of its rows. Frames are
+for a batch that is too large for one process.
 """
 
 from collections.abc import Collection, Mapping, Sequence

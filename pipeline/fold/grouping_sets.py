@@ -59,7 +59,7 @@ class Groupings:
 
     def late(self, consumer: Consumer) -> set[int]:
         """Returns the flags of the consumer's events whose own window had fired before their batch started."""
-        return {flags for flags in self._fitting(consumer) if flags & self._bits(_fired_sql(consumer))}
+        return {flags for flags in self._fitting(consumer) if flags & self._bits(_fired_conditions(consumer))}
 
     def _fitting(self, consumer: Consumer) -> set[int]:
         """Returns the values that the flags of the consumer's events can have."""
@@ -78,8 +78,9 @@ def groupings(consumers: Sequence[Consumer]) -> Groupings:
     pane_ms = gcd(*(consumer.pane_ms for consumer in consumers)) or 1
     shifts = {consumer.shift_ms for consumer in consumers}
     pane_ms = gcd(pane_ms, *(shift - other for shift in shifts for other in shifts))
-    flags = {flag for consumer in consumers for flag in set.union(*_conditions_sql(consumer), _fired_sql(consumer))}
-    return Groupings((*largest, *sorted(event_sets)), pane_ms, min(shifts) % pane_ms, tuple(sorted(flags)))
+    conditions = (set.union(*_conditions_sql(consumer), _fired_conditions(consumer)) for consumer in consumers)
+    flags = tuple(sorted(set().union(*conditions)))
+    return Groupings((*largest, *sorted(event_sets)), pane_ms, min(shifts) % pane_ms, flags)
 
 
 def _event_keys(consumer: Consumer) -> tuple[str, ...]:
@@ -88,7 +89,7 @@ def _event_keys(consumer: Consumer) -> tuple[str, ...]:
 
 
 def _conditions_sql(consumer: Consumer) -> tuple[set[str], set[str]]:
-    """Returns the conditions that a consumer's events meet in addition to their pane, and conditions they fail."""
+    """Returns SQL conditions that a consumer's events meet, and others that they fail; without that of the pane."""
     wanted = {consumer.where} if consumer.where else set[str]()
     if consumer.event_ms is None:
         return wanted, set()
@@ -96,7 +97,7 @@ def _conditions_sql(consumer: Consumer) -> tuple[set[str], set[str]]:
     return wanted, {str(lateness.is_closed(Sql(c.TIME) + consumer.event_ms, closed_until))}
 
 
-def _fired_sql(consumer: Consumer) -> set[str]:
+def _fired_conditions(consumer: Consumer) -> set[str]:
     """Returns the condition that an event's own window has fired; empty if the consumer judges panes."""
     if consumer.event_ms is None:
         return set()

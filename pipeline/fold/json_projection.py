@@ -18,7 +18,7 @@ from schemas.fields import EventFields, TimeUnit
 
 _OWN: Final = (c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME, c.PAGE_URL, c.EVENT_ID)
 _TO_MILLIS: Final[Mapping[TimeUnit | None, int]] = {"s": 3, "ms": 0, "us": -3, "ns": -6, None: 0}
-"""The power of ten that makes milliseconds of a number in a unit."""
+"""The power of ten that converts a number in this unit to milliseconds."""
 _TYPE_NAME: Final = re.compile(r"\bas\s+\w+|::\s*\w+", re.IGNORECASE)
 """The type of a cast."""
 _OPERATORS: Final = frozenset(
@@ -28,7 +28,7 @@ _OPERATORS: Final = frozenset(
         *("true", "when"),
     ]
 )
-"""Words of Spark's SQL that are no names."""
+"""Words of Spark's SQL that are not names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class JsonProjection:
 
 
 def _times(columns: Mapping[str, Column]) -> list[Column]:
-    """Returns the time in milliseconds, by a number or by text."""
+    """Returns the columns that may have the time in milliseconds: as a number, and parsed from text."""
     text = [iso_millis(columns["time text"])] if "time text" in columns else []
     return [columns["time"], *text] if "time" in columns else text
 

@@ -52,7 +52,7 @@ def _first_failed(checks: Mapping[Check, Column], otherwise: Check) -> Column:
 
 
 def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
-    own_time = F.col(c.EVENT_TIME)
+    own_time, kafka_timestamp = F.col(c.EVENT_TIME), F.col(c.KAFKA_TIMESTAMP)
     # These fields are written to tables as text, without further checks.
     texts = sorted({c.USER_ID, *(key for consumer in policy.consumers for key in consumer.fold_keys)} - {c.EVENT_TYPE})
     checks = {
@@ -61,13 +61,15 @@ def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
         Check.EVENT_TYPE: F.col(c.EVENT_TYPE) == UNKNOWN_TYPE,
         Check.USER_ID: F.col(c.USER_ID) == "",
         Check.EVENT_TIME: ~rules.in_range(own_time),
-        Check.FUTURE: rules.is_future(own_time, F.col(c.KAFKA_TIMESTAMP), policy.max_future_skew_ms),
+        Check.FUTURE: rules.is_future(own_time, kafka_timestamp, policy.max_future_skew_ms),
     }
+    if policy.time_of is TimeOf.INGESTION:
+        checks[Check.EVENT_TIME] |= ~rules.in_range(kafka_timestamp)
     if policy.time_of is not TimeOf.EVENT:
         del checks[Check.FUTURE]  # a wrong clock of a producer does no harm if its time is not used
     elif policy.max_age_ms is not None:
         # The service's clock, because the Kafka timestamp may have a wrong unit, too.
-        arrival = F.least(F.col(c.KAFKA_TIMESTAMP), now)
+        arrival = F.least(kafka_timestamp, now)
         checks[Check.AGE] = rules.is_too_old(own_time, arrival, policy.max_age_ms)
     if policy.max_ahead_ms is not None and policy.time_of is not TimeOf.PROCESSING:
         # The Kafka timestamp may come from the same wrong clock.

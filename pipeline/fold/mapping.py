@@ -23,7 +23,7 @@ _UNIT_OF: Final[Mapping[str, TimeUnit]] = {
 }
 """The time unit by Avro logical type; a local timestamp is taken as UTC."""
 _NO_INSTANTS: Final = frozenset(["date", "time-millis", "time-micros"])
-"""Logical types of numbers that are no instants."""
+"""Logical types of numbers that are not instants."""
 _HAS_DATE: Final = r"^\s*\d{4}-\d{2}-\d{2}"
 """Spark would place a time of day on the day on which it is read."""
 
@@ -87,7 +87,7 @@ class MappedProjection:
         return [(self._is_read,), *(leaf.path for leaf in self._leaves.values()), *further]
 
     def columns(self) -> Sequence[Column]:
-        """Returns event type, user, time and further fields of the decoded ones; all null if nothing was decoded."""
+        """Returns event type, user, time and further decoded fields; all null if nothing was decoded."""
         raw = {role: leaf.column for role, leaf in self._leaves.items()}
         is_read = decoded_column((self._is_read,))
         event_type = event_type_column(self._mapping, raw.get("kind"))
@@ -104,7 +104,7 @@ class MappedProjection:
         return {name for name in self._further if self._fields[name].name == self._leaves["user"].path[0]}
 
     def _time(self, raw: Column) -> Column:
-        """Returns milliseconds, null if the value is no time; never an error, because the values are foreign."""
+        """Returns milliseconds, null if the value is not a time; never an error, because the values are foreign."""
         unit = self._time_unit
         if unit == "iso":
             return iso_millis(raw)
@@ -140,7 +140,7 @@ def event_type_column(fields: EventFields, raw: Column | None) -> Column:
 
 
 def iso_millis(text: Column) -> Column:
-    """Returns the milliseconds of a time as text; null if it has no date or is no time."""
+    """Returns the milliseconds of a time as text; null if it has no date or is not a time."""
     return F.when(text.rlike(_HAS_DATE), F.unix_millis(F.try_to_timestamp(text)))
 
 
@@ -199,7 +199,7 @@ def _along(names: Sequence[str], fields: Mapping[str, AlignedField]) -> Iterator
 
 
 def _read_as(role: str, name: str, field: AlignedField, written: Sequence[Any]) -> Any:
-    """Returns the type that can read all types in `written`. Raises SetUpError if `role` has no such type."""
+    """Returns the type that can read all types in `written`. Raises SetUpError if no type that `role` may have can."""
     names = {name_of(kind) for kind in written}
     if role == "kind" and names == {"enum"}:
         symbols = sorted({symbol for kind in written for symbol in kind["symbols"]} - {UNKNOWN_TYPE})
@@ -230,7 +230,7 @@ def _fields_of(fields: Mapping[str, AlignedField], types: Mapping[tuple[str, ...
 def _unit(time: _Leaf, configured: TimeUnit | None) -> TimeUnit:
     """Returns the unit of a time: the configured one, else that of the schemas.
 
-    Raises SetUpError if the schemas differ, or the field is no instant.
+    Raises SetUpError if the schemas differ, or the field is not an instant.
     """
     name = time.name
     logical = {kind.get("logicalType", "") if isinstance(kind, dict) else "" for kind in time.written}

@@ -18,7 +18,7 @@ from pipeline.fold.rejected_fields import USER
 from pipeline.measures import PARTS, Join
 from pipeline.sketches import sketch_of
 
-_OPTIONAL: Final = {
+_OPTIONAL_COLUMNS: Final = {
     **dict.fromkeys(KEYS, pa.string()),
     **dict.fromkeys((c.RECORD_POSITION, c.SESSIONS, c.WINDOW_START_MS, c.WINDOW_END_MS), pa.int64()),
     **{part.name: pa.type_for_alias(part.type) for part in PARTS},
@@ -43,7 +43,7 @@ def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, 
         c.WATERMARK: _constant(rules.as_number(watermark), rows),
         c.CLOSED_UNTIL: _constant(lateness.closed_until(consumer, watermark), rows),
     }
-    nulls = {name: pa.nulls(len(rows), kind) for name, kind in _OPTIONAL.items()}
+    nulls = {name: pa.nulls(len(rows), kind) for name, kind in _OPTIONAL_COLUMNS.items()}
     windows = _window_bounds(rows[c.PANE_START], consumer.windows) if isinstance(consumer, Report) else {}
     return pa.table({**nulls, **constants, **windows, **{name: rows[name] for name in rows.column_names}})
 
@@ -66,7 +66,7 @@ def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
 
 
 def _added_up(rows: pa.Table, consumer: Consumer) -> pa.Table:
-    """Adds up rows that differ only in keys that the consumer's panes lack; users that are no key become a sketch."""
+    """Adds up rows that differ only in keys that the panes of `consumer` lack; users become a sketch."""
     sketched = [part for part in consumer.parts if part.join is Join.SKETCH]
     functions = {part.name: part.join.value for part in consumer.parts if part not in sketched}
     functions |= {c.LATE_EVENTS: "sum", **{part.fold: "list" for part in sketched}}

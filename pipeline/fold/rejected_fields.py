@@ -1,7 +1,7 @@
 """Fields of rejected records: one struct in Spark's rows, which a fold can keep apart if a batch has many.
 
-A group with the bytes of a record is created, sent and looked up twice. If few records are rejected that is the
-cheapest way through a fold, if many are it is the most expensive.
+A group with the bytes of a record is created, sent and looked up twice. That is the cheapest way through a fold if few
+records are rejected, and the most expensive if many are.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ USER: Final = "user"
 STORED_FIELDS: Final = (c.OFFSET, c.KEY, c.VALUE, c.KAFKA_TIMESTAMP, c.EVENT_TIME)
 _FIELDS: Final = (*STORED_FIELDS, USER)
 NOT_REJECTED: Final = (int(Check.PASSED), int(Check.DUPLICATE), int(Check.OTHER_KIND))
-"""The checks of records that are no dead letters."""
+"""The checks of records that are not dead letters."""
 POSITION: Final = "rejected_position"
 """The column of the record position, by which rejected records are read range by range; null for counted records."""
 REJECTED: Final = "rejected"

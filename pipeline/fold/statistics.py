@@ -1,6 +1,7 @@
 """Statistics of a fold for the ledger and the watermark: records by partition, check, pane and age.
 
-Spark computes them of rows in its cache, Arrow of rows that the driver has. `Sample` estimates a fold before it runs.
+Spark computes them from rows in its cache, Arrow from rows that the driver has. `Sample` estimates a fold before it
+runs.
 """
 
 import operator
@@ -59,7 +60,7 @@ def statistic_columns(keys: Sequence[str]) -> tuple[list[Column], list[Column]]:
 
 
 def statistics_of(packed: pa.Table, now: int, grid: Groupings, partitions: int) -> list[Statistic]:
-    """Computes the statistics of packed rows on the driver; `now` is in milliseconds since 1970."""
+    """Computes statistics from packed rows on the driver; `now` is in milliseconds since 1970."""
     lengths = [_length(packed[name]) for name in _texts(grid.keys)]
     sizes = reduce(pc.add, lengths, pc.add(stored_byte_counts(packed), ROW_BYTES))
     ages = _rough_ages(pc.fill_null(pc.subtract(now, packed[c.OLDEST]), 0))

@@ -17,13 +17,13 @@ from pipeline.event_time.checks import Check
 from schemas.fields import EventSchemas
 
 ID_BYTES: Final = 4
-"""The bytes of an id: of the longer form those that may differ from 0."""
+"""The bytes of an id; in the longer form, those that may differ from 0."""
 _SHORT: Final = b"\0"
 _LONG: Final = b"\0" * (1 + ID_BYTES)
 FRAME_BYTES: Final = len(_SHORT) + ID_BYTES
 _LONG_FRAME_BYTES: Final = len(_LONG) + ID_BYTES
 _MOST_UNKNOWN: Final = 20
-"""The most unknown schema ids that are returned."""
+"""At most this many unknown schema ids are returned."""
 
 
 def id_bytes(schema_id: int) -> bytes:

@@ -54,7 +54,7 @@ def normal_schema(schema_id: int, text: str) -> str:
 
 
 def _require_valid(schema: Any) -> None:
-    """Raises an error of fastavro, or ValueError where only Avro's Java library refuses the schema."""
+    """Raises an error of fastavro, or ValueError if only Avro's Java library refuses the schema."""
     definitions: dict[str, Any] = {}
     parse_schema(schema, definitions)
     if taken := sorted(definitions.keys() & _PRIMITIVES):
@@ -74,7 +74,7 @@ def _normal(schema: Any) -> Any:
 
 
 def _union(branches: list[Any]) -> list[Any]:
-    """Returns a union. Raises ValueError where Avro's Java library refuses it."""
+    """Returns a union. Raises ValueError if Avro's Java library refuses it."""
     names = [branch["type"] if isinstance(branch, dict) and "name" not in branch else branch for branch in branches]
     if not branches or any(isinstance(branch, list) for branch in branches) or any(names.count(x) > 1 for x in names):
         raise ValueError(f"{json.dumps(branches)[:80]} is no union: it needs types of different names, and no unions")
@@ -142,14 +142,14 @@ def _fields(fields: Any) -> list[dict[str, Any]]:
 
 
 def _valid_name(name: Any) -> str:
-    """Returns a name, possibly with a namespace in front. Raises ValueError where Avro's Java library refuses it."""
+    """Returns a name, possibly with a namespace in front. Raises ValueError if Avro's Java library refuses it."""
     if not isinstance(name, str) or not all(_NAME.fullmatch(part) for part in name.split(".")):
         raise ValueError(f"{name!r} is no name: use letters, digits and underscores, not first a digit")
     return name
 
 
 def _kind(schema: Any) -> str:
-    """Returns what a schema is, for a sentence."""
+    """Describes the type of a schema, for an error message."""
     if isinstance(schema, list):
         return "a union"
     return str(schema.get("type") if isinstance(schema, dict) else schema)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from pipeline.errors import SetUpError
 
 _MOST_TYPES: Final = 10_000
-"""A type that is used twice at each of many levels would have billions of copies."""
+"""Limit on the types of a field: if each of many levels used the next twice, there would be billions of copies."""
 _NAMED: Final = ("record", "enum", "fixed")
 _OF_VALUES: Final = ("symbols", "size", "logicalType", "precision", "scale")
 
@@ -33,7 +33,7 @@ class WriterTypes:
     def read(self, kind: Any, path: str, around: frozenset[str] = frozenset()) -> Any:
         """Returns a type that is read, with its named types defined under names made of `path`.
 
-        Raises SetUpError if it contains itself, or is too large; `around` are the names of the types around it.
+        Raises SetUpError if it contains itself, or is too large; `around` are the names of the enclosing types.
         """
         self._require_few(path)
         if isinstance(kind, list):
@@ -65,7 +65,7 @@ class WriterTypes:
         return _rebuilt(kind, new, lambda inner, _: self.skip(inner))
 
     def entered(self, kind: Mapping[str, Any], path: str, around: frozenset[str]) -> frozenset[str]:
-        """Returns the names of the types around the parts of `kind`.
+        """Returns the names of the types that enclose the parts of `kind`.
 
         Raises SetUpError if it contains itself, or is too large.
         """
@@ -103,5 +103,5 @@ def _rebuilt(kind: Mapping[str, Any], name: str, rewrite: Callable[[Any, str], A
 
 
 def _field(path: str) -> str:
-    """Returns the path of a field, for a sentence."""
+    """Returns the path of a field, for an error message."""
     return path.partition(".")[2] or path

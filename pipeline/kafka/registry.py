@@ -1,4 +1,4 @@
-"""Reads schemas from a registry with the API of Confluent's, by Confluent's client."""
+"""Reads schemas from a registry with Confluent's API, through Confluent's client."""
 
 from collections.abc import Iterator
 from typing import Any, Final

@@ -39,7 +39,7 @@ class Stream:
     def drain(self, positions: Mapping[int, int]) -> None:
         """Reads from `positions` to the current end of the topic; returns after the last batch.
 
-        Raises what `on_batch` raised, or TransientError if the query failed for a reason of its own.
+        Raises what `on_batch` raised, or TransientError if the query failed for any other reason.
         """
         with tempfile.TemporaryDirectory(prefix="tidemark-") as checkpoint:
             writer = self._writer(positions, Path(checkpoint))

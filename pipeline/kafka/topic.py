@@ -19,7 +19,7 @@ from pipeline.runtime.topic_offsets import TopicOffsets
 from pipeline.settings.durations import milliseconds
 from pipeline.settings.model import KafkaSettings
 from pipeline.settings.secrets import raising_set_up_errors
-from pipeline.settings.start_position import At, Committed, Earliest, Latest, Offsets, StartPosition
+from pipeline.settings.start_position import AtTime, Earliest, GroupOffsets, Latest, Offsets, StartPosition
 
 _REQUEST_S: Final = 10.0
 _PAUSE_S: Final = 1.0
@@ -105,10 +105,10 @@ class Topic:
                 return self.earliest()
             case Latest():
                 return self.log_ends()
-            case At(milliseconds):
+            case AtTime(milliseconds):
                 offsets, ends = self._offsets(OffsetSpec.for_timestamp(milliseconds)), self.log_ends()
                 return {key: ends[key] if offset < 0 else offset for key, offset in offsets.items()}
-            case Committed(group):
+            case GroupOffsets(group):
                 return self._within(self._committed(group), f"group {group}")
             case Offsets(by_partition):
                 return self._within(by_partition, "kafka.start")

@@ -1,4 +1,4 @@
-"""When the certificates of the settings end."""
+"""The expiry of the configured certificates."""
 
 from pathlib import Path
 from typing import Final

@@ -41,7 +41,7 @@ class Inquirer(Generic[T]):
         self._has_warned = False
 
     def refresh(self, *, wait: bool = True) -> None:
-        """Asks again unless an answer of the last second is known; waits for no longer than `patience_s`, or not."""
+        """Asks again unless the last answer is less than a second old; with `wait`, waits for it up to `patience_s`."""
         ask = self.ask
         if ask is None:
             return

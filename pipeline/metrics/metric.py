@@ -32,6 +32,6 @@ class Metric:
 
     @property
     def unit(self) -> str:
-        """The unit: the last word of the name; empty if that is no unit."""
+        """The unit: the last word of the name; empty if that is not a unit."""
         last = self.name.removesuffix("_total").rpartition("_")[2]
         return "" if last in _NO_UNITS else last

@@ -17,7 +17,7 @@ class Step(StrEnum):
 
 
 class FailureKind(StrEnum):
-    """The cause that made an attempt of the service fail, as far as the error shows it; a failed query does not."""
+    """The cause of a failed attempt of the service: broker or store if the error shows it, else `other`."""
 
     BROKER = "broker"
     STORE = "store"

@@ -20,7 +20,7 @@ from pipeline.metrics.processes import JAVA
 from pipeline.metrics.readings import Readings, read
 from pipeline.metrics.service_state import ServiceState
 from pipeline.runtime.disk import Size, Space, Traffic
-from pipeline.runtime.jobs import By, LargeJob
+from pipeline.runtime.jobs import JobRunner, LargeJob
 from pipeline.runtime.topic_offsets import TopicOffsets
 from pipeline.settings.durations import milliseconds
 from pipeline.settings.model import MetricsSettings
@@ -144,7 +144,7 @@ class Observer:
         with self._lock:
             self._state.unpublished, self._state.unpublished_since = batches, since
 
-    def given(self, job: LargeJob, by: By) -> None:
+    def assigned(self, job: LargeJob, by: JobRunner) -> None:
         """Notes that the driver or executors do a job."""
         with self._lock:
             self._state.jobs[job, by] += 1

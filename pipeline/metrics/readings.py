@@ -11,7 +11,7 @@ from pipeline.metrics import metric_catalogue as m
 from pipeline.metrics.histogram import Distribution
 from pipeline.metrics.metric import Metric
 from pipeline.metrics.service_state import ServiceState
-from pipeline.runtime.jobs import By, LargeJob
+from pipeline.runtime.jobs import JobRunner, LargeJob
 
 Labels = tuple[str, ...]
 Reading = Mapping[Labels, float | Distribution]
@@ -87,7 +87,7 @@ def _counts(state: ServiceState) -> Readings:
             **{(verdict.value,): state.verdicts[verdict] for verdict in REJECTED},
         },
         m.FAILURES: {(kind.value,): state.failures[kind] for kind in m.FailureKind},
-        m.TABLE_JOBS: {(job.value, by.value): state.jobs[job, by] for job in LargeJob for by in By},
+        m.TABLE_JOBS: {(job.value, by.value): state.jobs[job, by] for job in LargeJob for by in JobRunner},
         m.WINDOWS: {
             (report, event.value): state.windows[report, event] for report in state.reports for event in m.WindowEvent
         },

@@ -12,7 +12,7 @@ from pipeline.metrics.histogram import Histogram
 from pipeline.metrics.metric_catalogue import BATCH_DURATION, FRESHNESS, FailureKind, Step, WindowEvent
 from pipeline.metrics.probes import Backlog
 from pipeline.runtime.disk import Size, Space, Traffic
-from pipeline.runtime.jobs import By, LargeJob
+from pipeline.runtime.jobs import JobRunner, LargeJob
 from pipeline.runtime.topic_offsets import TopicOffsets
 
 
@@ -38,7 +38,7 @@ class ServiceState:
     open_windows: Mapping[str, int] = field(default_factory=dict)
     tables: Mapping[str, Size] = field(default_factory=dict)
     traffic: Traffic = field(default_factory=Traffic)
-    jobs: Counter[tuple[LargeJob, By]] = field(default_factory=Counter)
+    jobs: Counter[tuple[LargeJob, JobRunner]] = field(default_factory=Counter)
     publication_failures: int = 0
     upkeep_failures: int = 0
     unpublished: int = 0
@@ -86,7 +86,7 @@ class ServiceState:
         self.move_to(batch.after)
         self.open_windows = batch.open_windows
         for row in batch.ledger_rows(committed_at):
-            self._account(row)
+            self._add_row(row)
         # Not counted at publication: a batch that only closes windows has no publication.
         for name, firing in batch.firings.items():
             self.windows[name, WindowEvent.CLOSED] += len(firing.closed)
@@ -101,7 +101,7 @@ class ServiceState:
             self.windows[name, WindowEvent.FIRED] += len(firing.fired)
             self.windows[name, WindowEvent.REFIRED] += len(firing.refired)
 
-    def _account(self, row: LedgerRow) -> None:
+    def _add_row(self, row: LedgerRow) -> None:
         verdicts = {verdict: getattr(row, verdict) for verdict in Verdict}
         self.verdicts.update(verdicts)
         self.partly_late += row.partly_late

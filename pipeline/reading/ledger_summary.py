@@ -10,7 +10,7 @@ from pipeline import columns as c
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.policy import Policy, Verdict
 from pipeline.tables.file_statistics import highest
-from pipeline.tables.ledger import rate_of, recent_rows, sums_sql
+from pipeline.tables.ledger import has_columns, rate_of, recent_rows, sums_sql
 from pipeline.tables.opening import read_opening
 from pipeline.tables.query import Row, rows_of
 
@@ -63,7 +63,7 @@ def account_sql(ledger: DeltaTable) -> str:
 
 
 def account_of(row: Row) -> Account:
-    """Returns the account in a row with the columns of `account_sql`."""
+    """Builds an account from a row that was selected with `account_sql`."""
     return Account(*(row[name] or 0 for name in _COUNTS))
 
 
@@ -148,7 +148,7 @@ def read_summary(ledger: DeltaTable, previous: LedgerSummary | None) -> LedgerSu
 
 
 def _opening(ledger: DeltaTable, first: int, previous: LedgerSummary | None) -> tuple[Policy, int]:
-    """Returns the policy of the epoch that the batch `first` opened, and the time in ms."""
+    """Returns the policy of the epoch that batch `first` opened, and when that was, in ms."""
     if previous and previous.epoch == first // EPOCH:
         return previous.policy, previous.opened_at
     sql = f"SELECT opening, committed_at FROM ledger WHERE {c.BATCH} = {first} AND opening IS NOT NULL LIMIT 1"  # noqa: S608 - ours
@@ -175,8 +175,7 @@ def _accounts(ledger: DeltaTable, previous: LedgerSummary | None) -> tuple[dict[
 
 def _events_sql(ledger: DeltaTable) -> str:
     """Returns SQL of the records of a row that keep a partition from being idle, see `Tally.events`."""
-    columns = {field.name for field in ledger.schema().fields}
-    others = [name for name in (Verdict.MALFORMED, Verdict.LEFT_OUT) if name in columns]
+    others = [name for name in (Verdict.MALFORMED, Verdict.LEFT_OUT) if has_columns(ledger, [name])]
     return " - ".join([c.RECORDS, *(f"coalesce({name}, 0)" for name in others)])
 
 

@@ -67,7 +67,7 @@ def _read(value: bytes, schemas: SchemaTexts) -> tuple[tuple[tuple[str, str], ..
 
 
 def _json_object(value: bytes) -> Mapping[str, Any] | None:
-    """Returns the object in JSON that a value is, with or without a frame of four bytes; None if it is no object."""
+    """Returns a value that is a JSON object, with or without a frame of four bytes; None for any other value."""
     body = value[FRAME_BYTES:] if value.startswith(b"\0") else value
     if len(body) > _READ_BYTES or not body.lstrip().startswith(b"{"):
         return None

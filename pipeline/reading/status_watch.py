@@ -31,7 +31,7 @@ def watch_status(warehouse: str, report: str | None, every: timedelta, metrics: 
 
     If nothing was committed for a while it asks the service at `metrics` for its health.
 
-    Raises SetUpError if standard output is no terminal, or if at the start the warehouse, its store or the report is
+    Raises SetUpError if standard output is not a terminal, or if at the start the warehouse, its store or the report is
     missing. If the store fails later, the screen shows the error and the last status.
     """
     console = Console()
@@ -91,7 +91,7 @@ class LatestStatus:
         return ""
 
     def _stopped(self, now: int) -> str:
-        """Returns since when nothing was committed, if the service does not work."""
+        """Returns a sentence on how long nothing was committed, if the service is unhealthy; else an empty text."""
         summary, health = self._status.summary, self._health
         if summary is None or health is None or health.is_healthy:
             return ""

@@ -30,7 +30,7 @@ def add_corrections(rows: Iterable[Row], corrections: Iterable[Row], report: Rep
     for row in rows:
         groups[tuple(row[name] for name in names)].append(row)
     for correction in corrections:
-        new = _alone(correction, report)
+        new = _row_of_correction(correction, report)
         group, start, end = groups[tuple(new[name] for name in names)], new[c.WINDOW_START], new[c.WINDOW_END]
         for row in [row for row in group if row[c.WINDOW_START] <= end and start <= row[c.WINDOW_END]]:
             group.remove(row)
@@ -39,7 +39,7 @@ def add_corrections(rows: Iterable[Row], corrections: Iterable[Row], report: Rep
     return [row for group in groups.values() for row in group]
 
 
-def _alone(row: Row, report: Report) -> Row:
+def _row_of_correction(row: Row, report: Report) -> Row:
     """Returns the row of a window that contains only the event of a correction."""
     window = {c.WINDOW_START: moment(row[c.WINDOW_START_MS]), c.WINDOW_END: moment(row[c.WINDOW_END_MS])}
     keys = {key: row[key] for key in report.keys}

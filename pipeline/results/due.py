@@ -50,7 +50,7 @@ class PaneRange(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class WindowsToPublish:
     """Windows of a report, by their ends in milliseconds, and the batch up to which panes count."""
 
     report: Report
@@ -63,7 +63,7 @@ class Due:
     panes: Sequence[int] | None = None
     """Starts of the panes that have rows, in order; None if not known, which is right for all."""
 
-    def with_panes(self, starts: Callable[[str], Sequence[int]]) -> "Due":
+    def with_panes(self, starts: Callable[[str], Sequence[int]]) -> "WindowsToPublish":
         """Returns the windows with the panes that have rows, if listing all panes would take more than one statement.
 
         `starts` returns the starts of panes, in order, from the SQL of their rows.
@@ -72,16 +72,16 @@ class Due:
             return self
         return replace(self, panes=starts(self._parts_sql()))
 
-    def pieces(self) -> "Iterator[Due]":
+    def pieces(self) -> "Iterator[WindowsToPublish]":
         """Yields as many windows at a time as one statement may list with all their panes."""
         longest = max((len(self._panes_of(end)) for end in self.ends), default=1)
         yield from self._by(max(1, self.most_panes // longest))
 
-    def parts(self, count: int) -> "Iterator[Due]":
+    def parts(self, count: int) -> "Iterator[WindowsToPublish]":
         """Splits the windows into at least `count` parts and fewer than twice as many, as far as there are windows."""
         yield from self._by(max(1, len(self.ends) // count))
 
-    def _by(self, size: int) -> "Iterator[Due]":
+    def _by(self, size: int) -> "Iterator[WindowsToPublish]":
         for start in range(0, len(self.ends), size):
             yield replace(self, ends=self.ends[start : start + size])
 
@@ -114,7 +114,7 @@ class Due:
         return panes_sql(self.report.name, self.batch, f"{c.PANE_START} BETWEEN {first} AND {last}")
 
     def _panes_of(self, end: int) -> Sequence[int]:
-        """Returns the starts of the panes of a window: at least its first, because a statement lists some."""
+        """Returns the starts of the panes of a window: at least its first, because SQL allows no empty list."""
         starts = range(self.windows.begin(end) - self.report.session_gap_ms, end, self.report.pane_ms)
         if self.panes is None:
             return starts

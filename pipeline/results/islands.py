@@ -32,7 +32,7 @@ class Islands:
     """The islands in rows that are sorted by keys, `first_time` and `last_time`."""
 
     def __init__(self, rows: pa.Table, keys: Sequence[str], gap_ms: int, closed: Numbers | None = None) -> None:
-        """`closed`, by row: islands that end at or before this time were closed when it came, so it joins no island."""
+        """`closed` has a time for each row: it joins no island that ends by then, because that was closed."""
         self._rows = rows
         is_new, first = _is_new(rows, keys), rows[c.FIRST_TIME].to_numpy()
         reach = _highest_before(rows[c.LAST_TIME].to_numpy(), is_new) + gap_ms

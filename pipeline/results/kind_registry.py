@@ -16,7 +16,7 @@ from pipeline.results.periodic_kind import AlignedKind, CalendarKind
 from pipeline.results.result_kind import ResultKind, WindowKind
 from pipeline.results.session_kind import SessionKind
 from pipeline.results.user_totals_kind import UserTotalsKind
-from pipeline.tables.large import NOTHING, Large
+from pipeline.tables.large import NOTHING, LargeJobs
 from pipeline.tuning import STANDARD, Tuning
 
 _KINDS: Final[Mapping[type[Windows], type[WindowKind[Any]]]] = {
@@ -28,13 +28,13 @@ _KINDS: Final[Mapping[type[Windows], type[WindowKind[Any]]]] = {
 }
 
 
-def kind_of(report: Report, large: Large = NOTHING, tuning: Tuning = STANDARD) -> WindowKind[Any]:
+def kind_of(report: Report, large: LargeJobs = NOTHING, tuning: Tuning = STANDARD) -> WindowKind[Any]:
     """Returns the result kind of a report."""
     return _KINDS[type(report.windows)](report, large, tuning)
 
 
 def kinds_of(
-    warehouse: str, policy: Policy, large: Large = NOTHING, tuning: Tuning = STANDARD
+    warehouse: str, policy: Policy, large: LargeJobs = NOTHING, tuning: Tuning = STANDARD
 ) -> list[ResultKind[Any]]:
     """Returns the result kinds of all readers of panes."""
     totals = [UserTotalsKind(warehouse, policy.totals, tuning)] if policy.totals else []

@@ -18,7 +18,7 @@ from pipeline.results.buckets import migrate
 from pipeline.settings.durations import write_milliseconds
 from pipeline.tables.dictionary import COMMENT, comment_of
 from pipeline.tables.durable import mend
-from pipeline.tables.handle import Act, Handle, create_table
+from pipeline.tables.handle import CommitFunction, Handle, create_table
 from pipeline.tables.opening import report_from_json, report_to_json
 from pipeline.tables.schemas import (
     DEAD_LETTERS,
@@ -37,7 +37,7 @@ from pipeline.tuning import STANDARD, Tuning
 _STORED_AS: Final = "tidemark.report"
 _DEFAULT: Final = TableRetention()
 _MAY_CHANGE: Final = "allowed_lateness_ms"
-"""Panes do not depend on it."""
+"""The part of a definition that may change, because panes do not depend on it."""
 
 
 def create_tables(
@@ -77,7 +77,7 @@ def _bring_up_to_date(
         migrate(handle, by, tuning.bucket_rows)
 
 
-def _changes(table: DeltaTable, spec: TableSpec, properties: dict[str, str]) -> Iterator[Act]:
+def _changes(table: DeltaTable, spec: TableSpec, properties: dict[str, str]) -> Iterator[CommitFunction]:
     """Yields a function that commits the next change a table needs."""
     if not properties.items() <= table.metadata().configuration.items():
         yield partial(table.alter.set_table_properties, properties, raise_if_not_exists=False)
@@ -116,7 +116,7 @@ def check_results(warehouse: str, policy: Policy, *, all_made: bool = False) -> 
 
 
 def stored_report(name: str, warehouse: str) -> Report:
-    """Returns the definition that a report's table stores. Raises SetUpError without a table, or if it is no report."""
+    """Returns the definition that a report's table stores. Raises SetUpError unless it is the table of a report."""
     stored = _stored(name, warehouse)
     if name == UserTotals.name:
         raise SetUpError(f"{name} has no windows that could be open: its table is complete")

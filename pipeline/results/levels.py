@@ -15,7 +15,7 @@ _FANOUT: Final = 8
 """This many runs of a higher level are merged. A run has about this many times the rows of the level below."""
 _BASE_ROWS: Final = 100_000
 _MOST_ROWS: Final = 20_000_000
-"""A merge of more rows is not made."""
+"""Runs with more rows together are not merged."""
 
 
 @dataclass(frozen=True, slots=True)

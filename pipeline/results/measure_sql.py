@@ -24,12 +24,12 @@ _MEASURE_OF_STATE: Final[Mapping[Display, Callable[[pa.ChunkedArray], pa.Chunked
 
 
 def joined_parts_sql(consumer: Consumer) -> str:
-    """Returns SQL of delta-rs, before further columns: the parts joined over rows, with sketches as lists."""
+    """Returns SQL of delta-rs that joins each part over rows, sketches as lists; a comma follows each column."""
     return "".join(f"{_joined_sql(part)} AS {part.name}, " for part in consumer.parts)
 
 
 def window_measures_sql(report: Report) -> str:
-    """Returns SQL of delta-rs, before further columns: parts and measures over the panes of a window."""
+    """Returns SQL of delta-rs for parts and measures over the panes of a window; a comma follows each column."""
     listed = {measure.part for measure in report.chosen_measures if measure.part.join is Join.SKETCH} - {*report.parts}
     users = "".join(f"array_agg(DISTINCT {part.fold}) AS {part.name}, " for part in listed)
     measures = "".join(f"{measure.sql} AS {measure.name}, " for measure in report.chosen_measures if measure.sql)

@@ -21,7 +21,7 @@ from pipeline.event_time.windows.base import Window
 from pipeline.event_time.windows.periodic import Periodic
 from pipeline.instants import moment, utc
 from pipeline.results.applied import with_corrections
-from pipeline.results.due import Due
+from pipeline.results.due import WindowsToPublish
 from pipeline.results.levels import Run, worth_merging
 from pipeline.results.measure_sql import joined_parts_sql, with_merged_sketches
 from pipeline.results.result_kind import Merge, SourceTables, WindowKind, as_panes
@@ -64,10 +64,10 @@ class PeriodicKind(WindowKind[WindowsDue]):
     def plan(self, firing: WindowsDue, batch: int, tables: SourceTables) -> PublicationPlan:
         """Plans the windows that are due; a long backlog of overlapping windows is split."""
         ends, most_panes = sorted(firing.fired | firing.refired), self._tuning.statement_panes
-        due = Due(self.report, self._windows, ends, firing.fired_by, batch, most_panes)
+        due = WindowsToPublish(self.report, self._windows, ends, firing.fired_by, batch, most_panes)
         return PublicationPlan(self._chunks(due.with_panes(partial(_pane_starts, tables.panes)), tables))
 
-    def _chunks(self, due: Due, tables: SourceTables) -> Iterator[ResultChunk]:
+    def _chunks(self, due: WindowsToPublish, tables: SourceTables) -> Iterator[ResultChunk]:
         """Yields chunks of as many windows as have about `chunk_rows` rows; a window is never cut."""
         rows, ends = list[pa.Table](), list[int]()
         pieces = [*due.pieces()]
@@ -91,7 +91,7 @@ class PeriodicKind(WindowKind[WindowsDue]):
         if ends:
             yield ResultChunk(pa.concat_tables(rows), _replaced_sql(ends, tables.results), is_last=True)
 
-    def _rows(self, part: Due, corrections: Sequence[Row], panes: DeltaTable) -> pa.Table:
+    def _rows(self, part: WindowsToPublish, corrections: Sequence[Row], panes: DeltaTable) -> pa.Table:
         made = self.result_rows(query(part.sql(Engine.DELTA_RS), panes=panes)).cast(self.spec.schema)
         theirs = [row for row in corrections if row[c.WINDOW_END_MS] in {*part.ends}]
         return with_corrections(made, theirs, self.report, grows=False)

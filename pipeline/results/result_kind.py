@@ -1,4 +1,4 @@
-"""The interface of each reader of panes, and of each kind of windows: publication, compaction and live views."""
+"""The interfaces by which readers of panes, and kinds of windows, are published, compacted and viewed live."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -20,10 +20,10 @@ from pipeline.results.levels import Run, worth_merging, worth_rewriting
 from pipeline.results.measure_sql import measure_columns, measures_sql
 from pipeline.results.result_table import PublicationPlan, panes_sql, statement_count
 from pipeline.results.spill import Spill, concatenated
-from pipeline.runtime.jobs import By, LargeJob
+from pipeline.runtime.jobs import JobRunner, LargeJob
 from pipeline.tables.engines import Engine
 from pipeline.tables.files import Bounds, Files, files_of
-from pipeline.tables.large import NOTHING, ExecutorWrite, FilesView, Large
+from pipeline.tables.large import NOTHING, ExecutorWrite, FilesView, LargeJobs
 from pipeline.tables.query import query
 from pipeline.tables.schemas import PANES, TableSpec, result_of
 from pipeline.tuning import STANDARD, Tuning
@@ -73,7 +73,7 @@ class ResultKind(ABC, Generic[FiringT_contra]):
     def rewrites(
         self, runs: Sequence[Run], panes: DeltaTable, keys: Sequence[str], rewritten: Callable[[str], pa.Table]
     ) -> Iterator[Merge]:
-        """Yields merges if all rows of a key are needed to compact them: rarely all runs, else small runs unchanged.
+        """Yields merges for results that compact all rows of a key at once: rarely all runs, else small runs unchanged.
 
         `rewritten` makes the compacted rows from SQL that returns all rows of some keys.
         """
@@ -102,7 +102,7 @@ class WindowKind(ResultKind[FiringT_contra]):
     grows: ClassVar[bool] = False
     """Whether a window may be longer than an event's own window, and a correction may join several windows."""
 
-    def __init__(self, report: Report, large: Large = NOTHING, tuning: Tuning = STANDARD) -> None:
+    def __init__(self, report: Report, large: LargeJobs = NOTHING, tuning: Tuning = STANDARD) -> None:
         super().__init__(result_of(report), tuning)
         self.report = report
         self._windows = report.windows
@@ -115,7 +115,7 @@ class WindowKind(ResultKind[FiringT_contra]):
 
     @abstractmethod
     def open_windows_sql(self) -> str:
-        """Returns SQL of any engine after `WITH parts AS (…),`: `windowed`, the parts with `start_ms` and `end_ms`.
+        """Returns SQL to follow `WITH parts AS (…),` in any engine: `windowed`, the parts with `start_ms` and `end_ms`.
 
         A part that belongs to several windows has a row for each of them.
         """
@@ -143,7 +143,7 @@ class WindowKind(ResultKind[FiringT_contra]):
         executors = self._large.executors
         # Executors lack the library that makes the sketches of panes.
         if executors is None or any(measure.part.join is Join.SKETCH for measure in self.report.chosen_measures):
-            self._large.report(LargeJob.PUBLICATION, By.DRIVER)
+            self._large.report(LargeJob.PUBLICATION, JobRunner.DRIVER)
             return None
         if not self._large.takes(LargeJob.PUBLICATION, self.name, files.rows):
             return None
@@ -179,7 +179,7 @@ def as_panes(rows: pa.Table) -> pa.Table:
 
 
 def keys_sql(report: Report) -> str:
-    """Returns SQL of the report's keys, before further columns."""
+    """Returns SQL of the report's keys; a comma follows each."""
     return "".join(f"{key}, " for key in report.keys)
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from deltalake import Transaction
 
 from pipeline.event_time import rules
-from pipeline.event_time.firing import Published
+from pipeline.event_time.firing import PublicationState
 from pipeline.results.spill import Spill
 from pipeline.tables.handle import Handle
 from pipeline.tables.large import ExecutorWrite
@@ -47,9 +47,9 @@ class Results:
         self.handle = Handle(spec.uri(warehouse))
 
     @property
-    def published(self) -> Published:
+    def published(self) -> PublicationState:
         """Progress of the publication, in the handle's version of the table."""
-        return Published(
+        return PublicationState(
             self.handle.last(WRITER_APP), rules.as_number(self.handle.table.transaction_version(CLOSED_APP))
         )
 
@@ -77,12 +77,12 @@ class Results:
         return self.put(rows, where, batch, [Transaction(WRITER_APP, batch), *closed, *transactions])
 
     def close(self, batch: int, closed_until: int) -> None:
-        """Publishes nothing, so that windows that end at or before `closed_until` (ms) are final. Raises Replaced."""
+        """Makes windows that end at or before `closed_until` (ms) final, without publishing a row. Raises Replaced."""
         while not self.finish(self.schema.empty_table(), None, batch, closed_until):
             pass
 
 
-def published(warehouse: str, spec: TableSpec) -> Published:
+def published(warehouse: str, spec: TableSpec) -> PublicationState:
     """Returns how far a result table is published."""
     return Results(warehouse, spec).published
 

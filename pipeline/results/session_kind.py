@@ -39,7 +39,7 @@ from pipeline.tables.schemas import PANES
 
 # A part that starts after the time until which sessions were closed when it came meets no closed session, so all such
 # parts of a pane are one row.
-_PARTS_SQL: Final = """
+_PARTIAL_SESSIONS_SQL: Final = """
 SELECT {keys}{joined}sum(late_events) AS late_events, max(batch) AS batch, min(watermark) AS watermark,
   min(closed_until) AS closed_until
 FROM ({parts}) AS parts
@@ -169,7 +169,9 @@ class SessionKind(WindowKind[SessionsDue]):
 
     def _parts(self, parts: str, panes: DeltaTable) -> pa.Table:
         keys = keys_sql(self.report)
-        sql = _PARTS_SQL.format(keys=keys, joined=joined_parts_sql(self.report), parts=parts, never=rules.NO_WATERMARK)
+        sql = _PARTIAL_SESSIONS_SQL.format(
+            keys=keys, joined=joined_parts_sql(self.report), parts=parts, never=rules.NO_WATERMARK
+        )
         rows = query(sql, panes=panes)
         return rows.cast(pa.schema([PANES.schema.field(name) for name in rows.column_names]))
 

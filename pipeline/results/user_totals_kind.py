@@ -30,7 +30,7 @@ from pipeline.tables.transactions import CORRECTED_APP, FILLED_APP
 from pipeline.tuning import Tuning
 
 # The rows of a user in one pane are one session, or final sessions, which no event meets.
-_PARTS_SQL: Final = """
+_PARTIAL_SESSIONS_SQL: Final = """
 SELECT user_id, {joined}max(batch) AS batch, sum(sessions) AS sessions
 FROM ({parts}) AS parts GROUP BY user_id, pane_start ORDER BY user_id, first_time, last_time
 """
@@ -131,7 +131,7 @@ class UserTotalsKind(ResultKind[TotalsDue]):
 
         Final sessions that compaction has counted are rows of users.
         """
-        sql = _PARTS_SQL.format(joined=joined_parts_sql(self._totals), parts=parts)
+        sql = _PARTIAL_SESSIONS_SQL.format(joined=joined_parts_sql(self._totals), parts=parts)
         # Rows of millions of users fit into memory once, and not once for each step.
         rows = _typed(query(sql, **tables))
         partial, counted = _split(rows, pc.is_null(rows[c.SESSIONS]))

@@ -1,7 +1,7 @@
 """Compiles the Java sources in `connector`, once per user, into the folder of the jars.
 
-Eclipse's compiler is a jar that needs a Java to run in, but no JDK. The name of the result has a hash of all that it is
-made of.
+Eclipse's compiler is a jar that needs a Java to run in, but no JDK. The name of the result contains a hash of
+everything it is compiled from.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from pipeline.runtime.jars import cache, jars_of, locked, only_one
 from pipeline.runtime.java import find_java
 
 SOURCE: Final = "tidemark.KafkaColumns"
-"""Spark's name of the connector's source of columns."""
+"""The name by which Spark finds the connector's columnar source."""
 _LONGEST_S: Final = 300
 _log = structlog.get_logger()
 

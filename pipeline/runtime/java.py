@@ -33,7 +33,7 @@ def find_java(environment: Mapping[str, str] = os.environ, user: Path | None = N
     """
     rejected = []
     for source, executable in _candidates(environment, user or Path.home()):
-        java = ask(executable)
+        java = probe_java(executable)
         if java and java.version in SUPPORTED:
             return java.home
         rejected.append(f"{source} ({executable}) is Java {java.version}" if java else f"{source} ({executable}) fails")
@@ -50,7 +50,7 @@ def use_java() -> Path:
     return home
 
 
-def ask(executable: Path) -> Java | None:
+def probe_java(executable: Path) -> Java | None:
     """Runs `java` and returns its home and feature version; None if it fails or does not report them.
 
     The path does not show the home: it may be a shim of a version manager.

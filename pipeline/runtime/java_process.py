@@ -17,8 +17,8 @@ from pipeline.runtime.pyspark_internals import is_java_started, java_child, java
 
 ENDED: Final = "Spark's Java process has ended: the next start reads again what was not committed"
 _LOOK_S: Final = 0.5
-_ORDERLY_S: Final = 10.0
-"""How long clean-up may take that waits for an answer from the ended process."""
+_CLEAN_UP_S: Final = 10.0
+"""Time for a clean-up in which a call may wait for the ended process."""
 _PARENT: Final = os.getppid()
 """The Java process if spark-submit started this process."""
 
@@ -37,7 +37,7 @@ def heap_bytes(session: SparkSession) -> int:
 
 
 def java_ended(within_s: float = 0) -> bool:
-    """Returns whether the process was started and has ended, or ends within a time."""
+    """Returns whether the process was started and has ended, or ends within `within_s` seconds."""
     if not is_java_started():
         return False
     process = java_child()
@@ -61,7 +61,7 @@ def java_watched(on_end: Callable[[], None]) -> Iterator[None]:
             if left.wait(_LOOK_S):
                 return
         on_end()
-        if not left.wait(_ORDERLY_S):
+        if not left.wait(_CLEAN_UP_S):
             sys.stderr.write(f"tidemark: {ENDED}\n")
             sys.stderr.flush()
             os._exit(1)

@@ -10,7 +10,7 @@ class LargeJob(StrEnum):
     WRITE_AHEAD = "write_ahead"
 
 
-class By(StrEnum):
+class JobRunner(StrEnum):
     """The processes that do a job."""
 
     DRIVER = "driver"

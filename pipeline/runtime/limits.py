@@ -55,7 +55,7 @@ def heap(root: Path = _ROOT) -> str:
     return f"{size // MIB}m"
 
 
-def give_back_freed() -> None:
+def return_freed_memory() -> None:
     """Makes C's allocator return pieces of 256 KiB and more to the system as soon as they are freed.
 
     By default glibc retains pieces of any size that it has seen freed, up to 32 MiB: a process held hundreds of

@@ -8,7 +8,8 @@ from py4j.java_gateway import JavaObject
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.classic.column import Column as ClassicColumn
 
 from pipeline.errors import JavaEnded
 
@@ -50,13 +51,21 @@ def java_packages(session: SparkSession) -> Any:
 
 def hadoop_configuration(session: SparkSession) -> Any:
     """Returns the configuration of Hadoop's clients."""
-    return session.sparkContext._jsc.hadoopConfiguration()  # type: ignore[attr-defined]  # noqa: SLF001
+    return session.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
 
 
 def planned_expressions(frame: DataFrame) -> str:
     """Returns the expressions of the last step of a frame's optimized plan, as Spark prints them."""
     plan: Any = frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001
     return str(plan.expressions().mkString())
+
+
+def null_if_it_fails(column: Column, session: SparkSession) -> Column:
+    """Returns the values of a column, null for rows for which Spark raises an error."""
+    catalyst = java_packages(session).org.apache.spark.sql
+    utils = catalyst.classic.ExpressionUtils
+    expression = utils.expression(column._jc)  # noqa: SLF001
+    return ClassicColumn(utils.column(catalyst.catalyst.expressions.TryEval(expression)))
 
 
 def remove_properties(context: SparkContext, names: Iterable[str]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from pyspark import SparkConf, SparkContext
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from pipeline.logs import LogFormat
@@ -84,6 +85,8 @@ _NOISE: Final = (
     # A client without the secret must not fill the log.
     "Could not authenticate connection.",
 )
+_REPEATING: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+"""Loggers by which PySpark prints each error of a statement with Java's stack; the error is reported in a sentence."""
 _STAND_ALONE: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -133,6 +136,8 @@ def _new_session(settings: SparkSettings, log_format: LogFormat, jar_sets: Seque
     # py4j prints pages when its Java process ends; `java_process` prints a sentence.
     for name in ("root", "py4j.clientserver"):
         logging.getLogger(name).addFilter(lambda record: record.msg not in _NOISE)
+    for name in _REPEATING:
+        PySparkLogger.getLogger(name).disabled = True
     own = _ALWAYS | _deployment(settings, log_format, jar_sets)
     properties = own | settings.conf
     if _JARS in own and _JARS in settings.conf:  # without its own jars no service can start

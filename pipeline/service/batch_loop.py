@@ -24,7 +24,7 @@ from pipeline.kafka.ranges import TopicRanges
 from pipeline.service.fold_step import FoldStep
 from pipeline.service.maintenance import Maintenance
 from pipeline.service.publisher import Publisher
-from pipeline.service.recovery import Opened
+from pipeline.service.recovery import OpenedEpoch
 from pipeline.service.resources import Resources
 from pipeline.service.same_topic import SameTopic
 from pipeline.service.write_ahead import WriteAhead
@@ -38,7 +38,7 @@ class Service:
     Its progress is that of the ledger. After any exception it accepts no batch, because it may have missed a commit.
     """
 
-    def __init__(self, resources: Resources, opened: Opened, publisher: Publisher) -> None:
+    def __init__(self, resources: Resources, opened: OpenedEpoch, publisher: Publisher) -> None:
         self._resources = resources
         self._progress = opened.progress
         self._topic = SameTopic(resources.topic, resources.warehouse, opened.topic_id)

@@ -1,4 +1,4 @@
-"""Notices in the running service which users were erased, whose later events are dropped."""
+"""Informs the running service of erased users whose later events are dropped."""
 
 import time
 

@@ -9,7 +9,7 @@ from typing import Final
 from pipeline.event_time.policy import REJECTED
 from pipeline.event_time.tallies import Tallies
 from pipeline.fold.statistics import ROW_BYTES, Sample
-from pipeline.tables.large import Large
+from pipeline.tables.large import LargeJobs
 
 _MANY_REJECTED: Final = 1 / 8
 """The share from which caching all records of a batch is cheaper than a group for each rejected record."""
@@ -18,10 +18,10 @@ _MANY_REJECTED: Final = 1 / 8
 class Guesses:
     """Remembers the share of rejected records in the last batch, and the bytes of its fold per record."""
 
-    def __init__(self, large: Large, room_bytes: int, large_batch_records: int) -> None:
+    def __init__(self, large: LargeJobs, room_bytes: int, large_batch_records: int) -> None:
         """`room_bytes` is the size up to which a fold is small.
 
-        `large_batch_records` is the fewest records for which a guess about rejected records pays.
+        `large_batch_records` is the smallest batch for which a guess about rejected records pays.
         """
         self._large_batch_records = large_batch_records
         self._large = large
@@ -45,7 +45,7 @@ class Guesses:
     def is_small(self, records: int, sets: int) -> bool:
         """Guesses whether the driver can collect a fold of `records` by `sets` sets of keys without executors.
 
-        To collect it saves a copy in Spark's cache and further jobs. It must be small even if each record is a row of
+        Collecting it saves a copy in Spark's cache and further jobs. It must be small even if each record is a row of
         its own, because its users may differ from those of the last batch.
         """
         size = records * max(self._row_bytes, self._record_bytes)

@@ -14,7 +14,7 @@ from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, OWN, PANES, results
 from pipeline.tables.traffic import Meter
 
 _AGE_EVERY_MS: Final = 3_600_000
-"""The least time between removals of old rows."""
+"""The minimum time between removals of old rows."""
 
 
 class Maintenance:
@@ -32,7 +32,7 @@ class Maintenance:
         return batch.batch_id % every == 1 % every
 
     def steps(self, batch: Batch) -> Iterator[None]:
-        """Does one table or merge per step. Raises DeltaError or OSError if the store refuses."""
+        """Maintains one table, or makes one merge, per step. Raises DeltaError or OSError if the store refuses."""
         warehouse, results, now = self._resources.warehouse, results_of(batch.policy), self._resources.now()
         ids, many_files = [EVENT_IDS] if batch.policy.deduplicate else [], self._resources.tuning.small_files
         trusted = trusted_watermark(batch, now)

@@ -1,4 +1,4 @@
-"""The start of the next epoch: what ledger, tables and topic say is gathered, and then decided upon without them.
+"""The start of the next epoch: facts from ledger, tables and topic are gathered, then a pure function decides.
 
 This module creates and changes nothing.
 """
@@ -37,7 +37,7 @@ class TopicState:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class StartFacts:
     """Everything that decides how the next epoch starts."""
 
     warehouse: str
@@ -136,8 +136,8 @@ def next_epoch(
 def require_tables_of_one_time(ground: Ground) -> None:
     """Raises SetUpError if a table comes from an older or newer copy than the ledger.
 
-    It is asked once at a start, and not at each attempt to commit: it reads every table, and a service that commits
-    meanwhile would win each race. Such a service has asked it itself.
+    Called once per start and not at each attempt to commit, because it reads every table: a service that commits
+    meanwhile would win each race. That service has made the check itself.
     """
     rows = ground.ledger.latest()
     if not rows:
@@ -148,7 +148,7 @@ def require_tables_of_one_time(ground: Ground) -> None:
     require_one_time(ground.warehouse, ground.ledger, rows[0].batch, last_batch, policy)
 
 
-def gather(ground: Ground, kafka: KafkaSettings, rows: Sequence[LedgerRow]) -> Gathered:
+def gather(ground: Ground, kafka: KafkaSettings, rows: Sequence[LedgerRow]) -> StartFacts:
     """Reads tables and topic. Raises SetUpError if they do not fit together, TransientError without a broker."""
     layout.check_results(ground.warehouse, ground.policy)
     openings = list[Opening]()
@@ -158,10 +158,10 @@ def gather(ground: Ground, kafka: KafkaSettings, rows: Sequence[LedgerRow]) -> G
     topic = ground.topic
     start = {} if rows else topic.positions(parse_start_position(kafka.start))
     state = TopicState(topic.identity(), topic.earliest(), topic.log_ends(), start)
-    return Gathered(ground.warehouse, ground.policy, kafka, ground.pseudonyms, rows, openings, state, ground.now())
+    return StartFacts(ground.warehouse, ground.policy, kafka, ground.pseudonyms, rows, openings, state, ground.now())
 
 
-def decide(found: Gathered, process: str | None = None) -> NextEpoch:
+def decide(found: StartFacts, process: str | None = None) -> NextEpoch:
     """Returns the next epoch, which `process` opens. Pure. Raises SetUpError if what was gathered does not fit."""
     if found.before is not None:
         _check_identity(found, found.before)
@@ -197,7 +197,7 @@ def _last_batch(rows: Sequence[LedgerRow], newest: Opening) -> int:
     return rows[0].batch if rows[0].batch % EPOCH else newest.last_batch
 
 
-def _check_identity(found: Gathered, before: Opening) -> None:
+def _check_identity(found: StartFacts, before: Opening) -> None:
     """Raises SetUpError if the ledger's offsets are not those of the configured topic."""
     kafka, topic, identity = found.kafka, found.rows[0].topic, found.topic.identity
     if topic != kafka.topic:
@@ -214,7 +214,7 @@ def _check_identity(found: Gathered, before: Opening) -> None:
     require_same(found.warehouse, topic, before.topic_id, identity.topic_id)
 
 
-def _frontier(found: Gathered) -> Frontier:
+def _frontier(found: StartFacts) -> Frontier:
     """Returns positions, event times and watermark of the ledger's newest batch, or of the start in a new warehouse."""
     if found.before is None:
         return Frontier({partition: PartitionState(at, found.now) for partition, at in found.topic.start.items()})
@@ -227,7 +227,7 @@ def _frontier(found: Gathered) -> Frontier:
     return Frontier(partitions, found.rows[0].watermark)
 
 
-def _without_lost(found: Gathered, before: Frontier) -> tuple[Frontier, dict[int, int]]:
+def _without_lost(found: StartFacts, before: Frontier) -> tuple[Frontier, dict[int, int]]:
     """Returns the frontier after records that retention deleted unread, and the number of lost offsets by partition.
 
     Raises SetUpError if the settings do not allow a loss, or if the topic ends before the ledger does.
@@ -247,7 +247,7 @@ def _without_lost(found: Gathered, before: Frontier) -> tuple[Frontier, dict[int
     return replace(before, partitions=moved), lost
 
 
-def _opening(found: Gathered) -> Opening:
+def _opening(found: StartFacts) -> Opening:
     """Returns the opening of the new epoch: the settings, and which windows were closed before."""
     key = found.pseudonyms.fingerprint if found.pseudonyms else None
     identity, before = found.topic.identity, found.before

@@ -22,7 +22,7 @@ from pipeline.service.publisher_step import Maintain, Publish, PublisherState, S
 from pipeline.service.resources import Clock, Resources
 from pipeline.tables.store_errors import is_of_store, one_line
 
-Wait = Callable[[Condition, float | None], object]
+WaitFunction = Callable[[Condition, float | None], object]
 """Waits until a condition is notified, at most for this many seconds."""
 
 _PAUSES_S: Final = (0.5, 1, 2, 4, 8, 16, 30)
@@ -34,7 +34,7 @@ _log = structlog.get_logger()
 
 
 def publish_due(resources: Resources, publication: Publication, firings: Firings, batch: int) -> None:
-    """Publishes windows from the panes committed up to `batch`; to do it twice is harmless.
+    """Publishes windows from the panes committed up to `batch`; doing it twice is harmless.
 
     Raises Replaced if a newer service took over.
     """
@@ -57,7 +57,7 @@ class Publisher:
         observer: Observer,
         now: Clock,
         clock_s: Callable[[], float] = time.monotonic,
-        wait: Wait = Condition.wait,
+        wait: WaitFunction = Condition.wait,
     ) -> None:
         """`publish` takes the windows that are due, and the batch up to which panes are committed.
 

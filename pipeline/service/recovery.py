@@ -1,4 +1,4 @@
-"""How a service starts: from the tables alone, and so that no older process can commit any more.
+"""How a service starts: from the tables alone, and so that older processes can no longer commit.
 
 Nothing is created, changed or removed before the epoch is open: a start that fails before that does no harm to a
 service that runs well.
@@ -33,14 +33,14 @@ _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedEpoch:
     """Where a new epoch begins, and the tables that it may write."""
 
     progress: Progress
     publication: Publication
     compaction: Compaction
     remembered: RememberedIds | None
-    """The event ids that were counted; None where events are not deduplicated."""
+    """The event ids that were counted; None if events are not deduplicated."""
     topic_id: str | None
 
 
@@ -50,10 +50,10 @@ class OwnEpoch:
 
     epoch: int | None = None
     process: str = field(default_factory=lambda: uuid.uuid4().hex)
-    """In the openings of this process, and in no other: its last attempt may have opened one without learning it."""
+    """A random id in all openings of this process: its last attempt may have opened an epoch without learning it."""
 
 
-def open_epoch(resources: Resources, kafka: KafkaSettings, own: OwnEpoch) -> Opened:
+def open_epoch(resources: Resources, kafka: KafkaSettings, own: OwnEpoch) -> OpenedEpoch:
     """Commits the next epoch to the ledger, then carries out all that the ledger has decided.
 
     Raises SetUpError if ledger, topic and settings do not fit together, Replaced if another service started after the
@@ -68,7 +68,7 @@ def open_epoch(resources: Resources, kafka: KafkaSettings, own: OwnEpoch) -> Ope
     return carry_out(epoch, resources)
 
 
-def carry_out(epoch: NextEpoch, resources: Resources) -> Opened:
+def carry_out(epoch: NextEpoch, resources: Resources) -> OpenedEpoch:
     """Carries out an epoch that is in the ledger. Raises Replaced.
 
     Each step is harmless when repeated, and refused once a newer epoch has fenced its table.
@@ -82,7 +82,7 @@ def carry_out(epoch: NextEpoch, resources: Resources) -> Opened:
     kinds = kinds_of(warehouse, policy, resources.large, resources.tuning)
     publication = Publication(warehouse, kinds)
     progress = _republish(epoch, resources, publication)
-    return Opened(progress, publication, Compaction(warehouse, kinds), remembered, epoch.opening.topic_id)
+    return OpenedEpoch(progress, publication, Compaction(warehouse, kinds), remembered, epoch.opening.topic_id)
 
 
 def _try_to_open(resources: Resources, kafka: KafkaSettings, own: OwnEpoch) -> NextEpoch | None:

@@ -15,7 +15,7 @@ from pipeline.kafka.topic import Topic
 from pipeline.metrics.observer import Observer
 from pipeline.pseudonyms import Pseudonyms
 from pipeline.service.schema_store import SchemaStore
-from pipeline.tables.large import Large
+from pipeline.tables.large import LargeJobs
 from pipeline.tables.ledger import Ledger
 from pipeline.tuning import Tuning
 
@@ -33,7 +33,7 @@ class Ground:
     ledger: Ledger
     now: Clock
     pseudonyms: Pseudonyms | None
-    """None where the tables have users in clear."""
+    """None if the tables have users in clear."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Resources(Ground):
     observer: Observer
     retention: Mapping[str, TableRetention]
     """By table; what is not named keeps its rows for ever."""
-    large: Large
+    large: LargeJobs
     """The jobs that executors do, and not this process."""
     tuning: Tuning
 

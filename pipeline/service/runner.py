@@ -66,7 +66,7 @@ class RunningService:
         """After `drain`: publishes windows that only partitions without new records hold back.
 
         Partitions that were silent for the idle timeout at the end of the topic are idle. A partition without any
-        record is first waited for, `wait` for that long. What then still holds windows open is logged.
+        record is first waited for, `wait` for that long. Partitions that hold windows open even then are logged.
         """
         topic, timeout_ms = self._resources.topic, self._resources.policy.idle_timeout_ms
         newest = topic.newest()

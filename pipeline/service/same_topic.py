@@ -7,7 +7,7 @@ from pipeline.kafka.topic import Topic
 
 
 def require_same(warehouse: str, topic: str, was: str | None, now: str | None) -> None:
-    """Raises SetUpError where the id of a topic is another one than it was."""
+    """Raises SetUpError if the id of a topic has changed."""
     if was != now:
         raise SetUpError(
             f"topic {topic} was deleted and recreated since the warehouse {warehouse} was written (its id "
@@ -26,16 +26,16 @@ class SameTopic:
     def high_watermarks(self, positions: Mapping[int, int]) -> dict[int, int]:
         """Returns the offset after the last record of each partition that has a position.
 
-        Records that were read before the call are of the topic that the epoch was opened with. Raises SetUpError where
-        it was recreated since, TransientError if the broker does not answer.
+        Records that were read before the call are of the topic that the epoch was opened with. Raises SetUpError if it
+        was recreated since, TransientError if the broker does not answer.
         """
         return self._topic.ends_of(positions, self._require)
 
     def with_new_partitions(self, positions: Mapping[int, int]) -> dict[int, int]:
         """Returns positions of all partitions that the topic has now: new ones begin at offset 0.
 
-        Raises TransientError where records of a new partition were deleted before they were read: the next start
-        refuses or records that loss. Raises SetUpError where the topic was recreated.
+        Raises TransientError if records of a new partition were deleted before they were read: the next start
+        refuses or records that loss. Raises SetUpError if the topic was recreated.
         """
         first = self._topic.first_offsets(self._require)
         for partition, offset in first.items():

@@ -15,14 +15,14 @@ from pipeline.fold.frames import BatchStamp, panes_frame, without_sketches
 from pipeline.fold.outputs import dead_letters, event_ids, panes
 from pipeline.runtime.jobs import LargeJob
 from pipeline.tables.appender import Appender
-from pipeline.tables.large import NOTHING, Large, new_folder
+from pipeline.tables.large import NOTHING, LargeJobs, new_folder
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES
 
 
 class WriteAhead:
     """Writes to `panes`, `dead_letters` and, if events are deduplicated, `event_ids`."""
 
-    def __init__(self, warehouse: str, *, deduplicates: bool, large: Large = NOTHING) -> None:
+    def __init__(self, warehouse: str, *, deduplicates: bool, large: LargeJobs = NOTHING) -> None:
         self._large = large
         self._panes = Appender(PANES, warehouse)
         self._dead_letters = Appender(DEAD_LETTERS, warehouse)
@@ -49,7 +49,7 @@ class WriteAhead:
             self._mark(batch.batch_id)
 
     def _mark(self, batch_id: int) -> None:
-        """Has the tables of counted events record the batch even if no report takes them."""
+        """Records the batch in `panes` and `event_ids`, even if it has no row for them."""
         for table in (self._panes, self._event_ids):
             if table is not None:
                 table.mark(batch_id)

@@ -9,7 +9,7 @@ from command_line import times
 from command_line.printable import quoted
 
 _LONGEST: Final = timedelta(days=36_500)
-"""A century: times that differ from real ones by more are in no calendar."""
+"""A century: a longer duration is a mistake."""
 
 
 def parse_duration(value: Any) -> Any:

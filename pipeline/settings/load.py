@@ -109,7 +109,7 @@ def _json(setting: Setting, text: str) -> dict[str, Any]:
 
 
 def _reason(error: ValueError | RecursionError) -> str:
-    """Returns why a text could not be parsed, also where a limit of Python was exceeded."""
+    """Returns why a text could not be parsed, even if it exceeded a limit of Python."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     return shortened(str(error)) if isinstance(error, _OF_TEXT) else "a number has too many digits"
@@ -128,7 +128,7 @@ class _Environment(EnvSettingsSource):
     """The environment, whose errors name the variable; pydantic's name the section."""
 
     def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
-        """Returns the value in JSON. Raises ValueError, which pydantic ignores where text is allowed, too."""
+        """Returns the value in JSON. Raises ValueError, which pydantic ignores if text is allowed, too."""
         try:
             return super().decode_complex_value(field_name, field, value)
         except (ValueError, RecursionError) as error:

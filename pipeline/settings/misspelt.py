@@ -22,7 +22,7 @@ _MOST_PROBLEMS: Final = 20
 """A sentence lists at most this many errors."""
 _LONGEST_MESSAGE: Final = 500
 _NO_SECTION: Final = {"model_type", "model_attributes_type", "dict_type"}
-"""pydantic's names of an error: the value is no section."""
+"""pydantic's names of an error: the value is not a section."""
 
 
 def check_variables(environment: Iterable[str]) -> None:

@@ -20,14 +20,14 @@ class Latest:
 
 
 @dataclass(frozen=True, slots=True)
-class At:
+class AtTime:
     """The first record with a Kafka timestamp at or after a time, in milliseconds."""
 
     milliseconds: int
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
+class GroupOffsets:
     """The committed offsets of a consumer group."""
 
     group: str
@@ -40,7 +40,7 @@ class Offsets:
     by_partition: Mapping[int, int]
 
 
-StartPosition = Earliest | Latest | At | Committed | Offsets
+StartPosition = Earliest | Latest | AtTime | GroupOffsets | Offsets
 
 
 def parse_start_position(text: str) -> StartPosition:
@@ -55,9 +55,9 @@ def parse_start_position(text: str) -> StartPosition:
         case "latest", False:
             return Latest()
         case "timestamp", True:
-            return At(instant_ms(rest))
+            return AtTime(instant_ms(rest))
         case "group", True:
-            return Committed(rest)
+            return GroupOffsets(rest)
         case "offsets", True:
             return Offsets(_by_partition(rest))
     raise ValueError(f"{quoted(text)} is not one of earliest, latest, timestamp:<ISO time>, group:<id>, offsets:<JSON>")

@@ -1,4 +1,4 @@
-"""Fences: commits by which an epoch takes over a table, so that no older process can write to it any more."""
+"""Fences: commits by which an epoch takes over a table, so that older processes can no longer write to it."""
 
 from deltalake import DeltaTable
 

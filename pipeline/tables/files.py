@@ -58,7 +58,9 @@ class Files:
 def files_of(table: DeltaTable, between: Bounds, **partition: str) -> Files:
     """Returns the files that may have a row within these bounds, with these values of partition columns."""
     files = statistics_of(table, **partition)
-    conditions = [condition for column, bounds in between.items() for condition in _may_be_in(files, column, *bounds)]
+    conditions = [
+        condition for column, bounds in between.items() for condition in _may_have_values(files, column, *bounds)
+    ]
     if conditions:
         files = files.filter(reduce(pc.and_, conditions))
     return files_in(table, files, partition)
@@ -70,8 +72,8 @@ def files_in(table: DeltaTable, files: pa.Table, partition: Mapping[str, str]) -
     return Files(folder_of(table), files["path"].to_pylist(), files["size_bytes"].to_pylist(), rows, partition)
 
 
-def _may_be_in(files: pa.Table, column: str, low: Any, high: Any) -> Iterator[pa.ChunkedArray]:
-    """Yields which files may have values from `low` to `high`; files without statistics may have all values."""
+def _may_have_values(files: pa.Table, column: str, low: Any, high: Any) -> Iterator[pa.ChunkedArray]:
+    """Flags files that may have values from `low` to `high`; files without statistics may have any value."""
     if f"min.{column}" in files.column_names:
         yield pc.fill_null(pc.less_equal(files[f"min.{column}"], high), fill_value=True)
         yield pc.fill_null(pc.greater_equal(files[f"max.{column}"], low), fill_value=True)

@@ -29,7 +29,7 @@ from pipeline.tables.transactions import AMENDED_APP
 
 _OUTDATED: Final = re.compile("not found|Invalid table version")
 TOKEN: Final = "tidemark.token"  # noqa: S105 - it names a commit, it opens nothing
-Act = Callable[..., object]
+CommitFunction = Callable[..., object]
 """Commits to a table with the `commit_properties` it is given."""
 
 
@@ -54,7 +54,7 @@ class Handle:
     def amending(self) -> Transaction:
         """Returns the transaction by which verbs, retention and fences exclude one another.
 
-        Only one lands of the commits that carry it and were computed from the same version, also with `retries`.
+        Only one of the commits that carry it and were computed from the same version can land, even with `retries`.
         """
         return Transaction(AMENDED_APP, self.last(AMENDED_APP) + 1)
 
@@ -137,7 +137,9 @@ class Handle:
         self._is_checked = False  # it makes several commits, and others may lie between
         return landed
 
-    def attempt(self, act: Act, *, by: int | None, transactions: Sequence[Transaction] = (), retries: int = 0) -> bool:
+    def attempt(
+        self, act: CommitFunction, *, by: int | None, transactions: Sequence[Transaction] = (), retries: int = 0
+    ) -> bool:
         """Returns whether the commit of `act` has landed, and is safe from a power cut.
 
         `by` is the batch of the service that commits, None for a verb. False if another commit was first: the handle
@@ -199,12 +201,9 @@ def is_outdated(error: Exception) -> bool:
     return bool(_OUTDATED.search(str(error)))
 
 
-def open_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] | None = None) -> DeltaTable:
-    """Opens a table, creating it empty if missing. `properties` are added to its own at creation only.
-
-    Raises Unreachable if the warehouse cannot be written.
-    """
-    create_table(spec, warehouse, properties)
+def open_table(spec: TableSpec, warehouse: str) -> DeltaTable:
+    """Opens a table, creating it empty if missing. Raises Unreachable if the warehouse cannot be written."""
+    create_table(spec, warehouse)
     return DeltaTable(spec.uri(warehouse))
 
 

@@ -34,7 +34,7 @@ _PANE_STARTS_SQL: Final = "SELECT DISTINCT report, pane_start FROM panes"
 
 
 def take_over(warehouse: str, reports: Iterable[Report], opened_by: int, closed: Mapping[str, int] | None) -> None:
-    """Fences every table for the epoch that batch `opened_by` opens: no older process writes to it any more.
+    """Fences every table for the epoch that batch `opened_by` opens: older processes can no longer write to it.
 
     `reports` are all reports with a table. After a reset of the watermark, `closed` has by report the end up to which
     its windows are final; otherwise it is None. Raises Replaced if a newer epoch has fenced a table.

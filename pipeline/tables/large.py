@@ -14,7 +14,7 @@ import structlog
 from deltalake import DeltaTable, Transaction
 from deltalake.transaction import AddAction, RemoveAction
 
-from pipeline.runtime.jobs import By, LargeJob
+from pipeline.runtime.jobs import JobRunner, LargeJob
 from pipeline.tables.files import Bounds, Files, added, discard, files_of, folder_of
 from pipeline.tables.handle import Handle
 
@@ -30,7 +30,7 @@ class FilesView:
     files: Files
     schema: pa.Schema
     same: Mapping[str, str] = field(default_factory=dict)
-    """Columns that the files lack, because they have one value."""
+    """Values of columns that the files lack, because all their rows have the same value."""
 
 
 class Executors(Protocol):
@@ -44,12 +44,12 @@ class Executors(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Large:
+class LargeJobs:
     """The executors, if any, and the number of rows from which a job is for them."""
 
     executors: Executors | None = None
     from_rows: int = 0
-    report: Callable[[LargeJob, By], None] = lambda *_: None
+    report: Callable[[LargeJob, JobRunner], None] = lambda *_: None
     """Called for each job with who does it."""
 
     def is_large(self, rows: int) -> bool:
@@ -59,13 +59,13 @@ class Large:
     def takes(self, job: LargeJob, name: str, rows: int) -> bool:
         """Reports who does a job on this many rows of the table `name`; returns whether executors do."""
         is_large = self.is_large(rows)
-        self.report(job, By.EXECUTORS if is_large else By.DRIVER)
+        self.report(job, JobRunner.EXECUTORS if is_large else JobRunner.DRIVER)
         if is_large:
             _log.info("large_job_on_executors", job=job.value, table=name, rows=rows)
         return is_large
 
 
-NOTHING: Final = Large()
+NOTHING: Final = LargeJobs()
 """The driver does all jobs."""
 
 

@@ -84,7 +84,7 @@ def rate_of(recent: Sequence[Row]) -> float | None:
 
 
 class Ledger:
-    """One writer's view of the ledger; its handle moves only with its own commits until it is refused.
+    """One writer's view of the ledger; its handle moves only with its own commits, until a commit is refused.
 
     The first commit creates the table. Reads open only the files with the newest rows, by file statistics, so that a
     start takes the same time however old the warehouse is.
@@ -129,7 +129,7 @@ class Ledger:
         return {row["epoch"]: read_opening(row["opening"]) for row in rows}
 
     def reset_to(self) -> int | None:
-        """Returns the watermark in milliseconds of a reset after which no service has started; None without it."""
+        """Returns the watermark (ms) of a reset after which no service has started; None without such a reset."""
         self._open()
         newest = self._newest()
         if newest == 0 or newest % EPOCH:
@@ -139,7 +139,7 @@ class Ledger:
         return resets[-1].watermark if resets else None
 
     def last_with(self, names: Iterable[str], after: int, before: int) -> int | None:
-        """Returns the last batch between two in which one of these counts is not 0; None without such a batch."""
+        """Returns the last batch after `after` and before `before` with one of these counts; None without it."""
         columns = [] if self._handle is None else [field.name for field in self._handle.table.schema().fields]
         present = [f"{name} > 0" for name in names if name in columns]
         rows = self._ask(

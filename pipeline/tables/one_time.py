@@ -53,7 +53,7 @@ def require_one_time(warehouse: str, ledger: Ledger, newest: int, last_batch: in
     # Panes before results, which close windows before their panes go; corrections last, which come before their rows.
     specs = (*appended, *results_of(policy), CORRECTIONS)
     tables = {spec.name: find_table(spec.name, warehouse, intact_version(spec.uri(warehouse))) for spec in specs}
-    older = (*_older(tables, last_batch), *_behind(tables, ledger, last_batch)) if last_batch else ()
+    older = (*_older(tables, last_batch), *_lagging(tables, ledger, last_batch)) if last_batch else ()
     _refuse(warehouse, (*_newer(tables, newest), *older), newest)
 
 
@@ -97,7 +97,7 @@ def _older(tables: Tables, last_batch: int) -> Iterator[str]:
             yield f"the table {name} is final up to {closed}, but panes were removed up to {merged}"
 
 
-def _behind(tables: Tables, ledger: Ledger, last_batch: int) -> Iterator[str]:
+def _lagging(tables: Tables, ledger: Ledger, last_batch: int) -> Iterator[str]:
     """Within an epoch a table records each batch with rows of it."""
     for name, verdicts in _ROWS_BY_VERDICT.items():
         written = _version(tables.get(name), WRITTEN_APP)

@@ -68,7 +68,7 @@ class Opening:
     def from_text(cls, text: str) -> Self:
         """Returns the opening that `to_text` wrote, also of an older format; its reports have `closed_before_ms`.
 
-        Raises SetUpError for a newer format, and ValueError, KeyError or TypeError if the text is no opening.
+        Raises SetUpError for a newer format, and ValueError, KeyError or TypeError if the text is not an opening.
         """
         plain = _migrated(dict(json.loads(text)))
         policy, closed, reset = _policy_from_json(plain["policy"]), plain["closed"], plain["reset"]

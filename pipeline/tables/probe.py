@@ -1,4 +1,4 @@
-"""Tests whether a store supports conditional writes: of several commits of one version only one may succeed.
+"""Tests whether a store supports conditional writes: only one of several commits of the same version may succeed.
 
 Everything depends on this. A local file system does it by a link. An object store must refuse a conditional PUT
 (`If-None-Match: *`) of an existing object; some ignore the header and report success.

@@ -90,7 +90,7 @@ def _table(name: str, about: About, *partition_by: str, **properties: str) -> Ta
 
 
 def _statistics(columns: Collection[str]) -> dict[str, str]:
-    """Returns the property that excludes columns with user ids: a log stores values longer than the table has rows."""
+    """Returns the property that excludes columns with user ids: a log outlives the rows of its table."""
     if c.USER_ID not in columns:
         return {}
     names = [name for name in columns if name not in (c.USER_ID, c.KEY, c.VALUE, c.USERS_SKETCH, c.BUCKET)]

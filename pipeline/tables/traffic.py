@@ -4,7 +4,6 @@ Logs have the commits of all processes and engines, which no single writer could
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -15,12 +14,11 @@ from deltalake import DeltaTable
 
 from pipeline.runtime.disk import Purpose, Traffic
 from pipeline.tables.files import store_of
-from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, OWN, PANES, TableSpec, find_table
+from pipeline.tables.schemas import OWN, TableSpec, find_table
 from pipeline.tables.transactions import COMPACTION_APP, ERASED_APP, ERASING_APP
 
 _AT_ONCE: Final = 16
 _APPENDED: Final = {spec.name for spec in OWN}
-_OF_FOLD: Final = (PANES.name, DEAD_LETTERS.name, EVENT_IDS.name)
 _BY_OPERATION: Final = {"DELETE": Purpose.REMOVAL, "UPDATE": Purpose.REMOVAL}
 
 
@@ -56,12 +54,6 @@ def traffic(table: DeltaTable, name: str, after: int = -1) -> Traffic:
             removed = (action["remove"] for action in actions if "remove" in action)
             total.replaced[name, purpose] += sum(file.get("size") or 0 for file in removed)
     return total
-
-
-def amplification(written: Counter[tuple[str, Purpose]]) -> float:
-    """Returns all written bytes divided by the bytes that the fold wrote."""
-    own = sum(written[name, Purpose.APPEND] for name in _OF_FOLD)
-    return sum(written.values()) / own if own else 0.0
 
 
 def _entry(store: pafs.FileSystem, version: int) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """The applications of the tables' transaction versions: who sets each, who reads it, and what it excludes.
 
 A transaction version is a number that Delta stores with a commit, under the name of an application. It lands with the
-rows of its commit or not at all, and of concurrent commits that set the same application only one can land.
+rows of its commit or not at all, and only one of concurrent commits that set the same application can land.
 """
 
 from typing import Final
@@ -34,7 +34,7 @@ On `corrections`: the last correction id that was ever given. Set and read by `C
 that the id of an erased correction is given again."""
 AMENDED_APP: Final = "tidemark-amended"
 """On every table that a verb amends: a count of the commits of corrections, erasures, removals by age and fences. Set
-and read by `Handle.amending`: of concurrent commits of these only one can land, also with retries."""
+and read by `Handle.amending`: only one of concurrent commits of these can land, even with retries."""
 REMOVED_APP: Final = "tidemark-removed"
 """On a result table: rows of windows that end at or before this time, in milliseconds, were removed by age. On
 `dead_letters`: dead letters of batches up to this batch. Set by `remove_by_age`. Read by it, by corrections and the

@@ -25,7 +25,7 @@ _QUARTER_MS: Final = 900_000
 
 
 class _Missed(NamedTuple):
-    """Bounds of a number of events."""
+    """Bounds on the number of events that came too late for a result."""
 
     least: int
     most: int

@@ -25,7 +25,7 @@ WITH parts AS ({parts}), ending AS (
 
 
 def with_full_windows(result: PublishedReport, kind: Counts, *, published: bool = True) -> str:
-    """SQL `WITH parts, windows`: panes up to the published batch, or all of them, and the full windows they make."""
+    """SQL `WITH parts, windows`: panes and the full windows of them; with `published` up to the published batch."""
     keys = result.report.keys
     return _FULL_SQL.format(
         parts=queries.panes_sql(result, published=published),

@@ -19,19 +19,19 @@ _EXACT_UP_TO: Final = 300
 _RELATIVE_ERROR: Final = 0.08
 """Five times the relative standard error of 1.6 %."""
 _ERASED: Final = "erased-"
-"""Prefix of the names that erased users have since. One user may have several of them."""
+"""Prefix of the anonymous ids of erased users. One user may have several of them."""
 _ROUNDING: Final = 1000
-"""The tolerance is one in this number: sketches that are merged in another order round otherwise."""
+"""The tolerance is one in this number: sketches that are merged in another order round differently."""
 _ACTUAL_SQL: Final = "SELECT {cell}, unique_users FROM ({rows}) AS result JOIN windows ON start_ms = a AND end_ms = b"
-_PARTS_SQL: Final = "FROM placed WHERE pane_start >= start_ms AND end_ms <= {watermark} AND {is_whole}"
-_SKETCHES_SQL: Final = f"SELECT {{cell}}, array_agg(users) AS users {_PARTS_SQL} GROUP BY {{cell}}"
+_PLACED_PANES_SQL: Final = "FROM placed WHERE pane_start >= start_ms AND end_ms <= {watermark} AND {is_whole}"
+_SKETCHES_SQL: Final = f"SELECT {{cell}}, array_agg(users) AS users {_PLACED_PANES_SQL} GROUP BY {{cell}}"
 _CORRECTED_SQL: Final = "SELECT {cell}, array_agg(user_id) AS users FROM added GROUP BY {cell}"
 _USERS_SQL: Final = f"""
 SELECT {{cell}}, count(DISTINCT counted_user) AS users,
   count(DISTINCT CASE WHEN counted_user LIKE '{_ERASED}%' THEN counted_user END) AS erased,
   CASE WHEN count(DISTINCT counted_user) <= {_EXACT_UP_TO} THEN array_agg(DISTINCT counted_user) END AS few
 FROM (
-  SELECT {{cell}}, user_id AS counted_user {_PARTS_SQL}
+  SELECT {{cell}}, user_id AS counted_user {_PLACED_PANES_SQL}
   UNION ALL
   SELECT {{cell}}, user_id AS counted_user FROM added JOIN windows ON start_ms = a AND end_ms = b
   WHERE has_panes = 1 AND {{is_whole}}
@@ -57,7 +57,7 @@ def check(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) 
     for cell, (users, tolerance) in expected.items():
         row = actual.get(cell)  # the check of its counts reports a cell that is missing
         if row and abs(row[c.UNIQUE_USERS] - users) > tolerance:
-            where = result.at(finding.shown(row))
+            where = result.at(finding.displayable(row))
             finding.report(f"{where} shows {row[c.UNIQUE_USERS]} unique_users, but its panes have {users}")
 
 

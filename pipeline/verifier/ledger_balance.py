@@ -73,5 +73,5 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
     finding.report_rows(
         tables.ask(_NOT_OPENED_SQL), "ledger: epoch {epoch} begins with batch {found}, but {expected} opens it"
     )
-    for batch, why in tables.unclear.items():
+    for batch, why in tables.opening_errors.items():
         finding.report(f"ledger: the opening of batch {batch} cannot be read ", f"({why})")

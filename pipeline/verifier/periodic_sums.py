@@ -110,7 +110,7 @@ def difference(result: PublishedReport, row: Row) -> str:
 
 
 def _check_without_panes(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
-    """Checks that windows without panes have closed: others may still change."""
+    """Checks that each window without panes has closed: compaction keeps the panes of all others."""
     without_panes = (
         f"{with_sums(tables, result)} SELECT start_ms, end_ms, count(*) AS rows "
         f"FROM ({queries.rows_sql(result)}) AS result "

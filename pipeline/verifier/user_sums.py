@@ -85,7 +85,7 @@ def _check_buckets(tables: WarehouseSnapshot, result: PublishedTotals, finding: 
     for row in rows:
         expected = _bucket(zlib.crc32(row[c.USER_ID].encode()), buckets)
         if row[c.BUCKET] != expected:
-            user = finding.shown(row)[c.USER_ID]
+            user = finding.displayable(row)[c.USER_ID]
             finding.report(f"{result.name}: user {user!r} is in bucket {row[c.BUCKET]}, but belongs in {expected}")
 
 

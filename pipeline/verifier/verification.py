@@ -15,7 +15,7 @@ from pipeline.event_time import rules
 
 Row = dict[str, Any]
 EXAMPLES_OF_EACH: Final = 2
-"""This many violations of one kind become sentences."""
+"""At most this many violations of one kind are described."""
 _EXAMPLES: Final = 8
 _OWN_TEXTS: Final = frozenset({"report", "reason", "was_read"})
 """Columns whose texts are Tidemark's own, or of the settings."""
@@ -34,7 +34,7 @@ class Finding:
     violations: list[str] = field(default_factory=list)
     """The first few, each a sentence with the table, the position in it, what was found and what was expected."""
     notes: list[str] = field(default_factory=list)
-    """Sentences on what is no violation: uncommitted rows, windows that are not published yet."""
+    """Sentences on what is not a violation: uncommitted rows, windows that are not published yet."""
     hides_values: bool = False
     """Whether sentences have the name of a column instead of a value that comes from an event."""
 
@@ -48,7 +48,7 @@ class Finding:
         self.counts[noun, plural] += count
 
     def note(self, sentence: str) -> None:
-        """Adds a sentence on something that is no violation."""
+        """Adds a sentence on something that is not a violation."""
         self.notes.append(sentence)
 
     def report(self, sentence: str, reason: str = "") -> None:
@@ -56,20 +56,20 @@ class Finding:
         hidden = "(hidden)" if reason else ""
         self._add(1, [f"{sentence}{hidden if self.hides_values else reason}"])
 
-    def shown(self, row: Row) -> Row:
+    def displayable(self, row: Row) -> Row:
         """Returns a row as sentences may show it."""
         return {name: _name_instead(name, value) for name, value in row.items()} if self.hides_values else row
 
     def report_rows(self, rows: pa.Table, sentence: str | Callable[[Row], str]) -> None:
         """Adds every row as a violation. `sentence` describes a row; as a text it is a template for `fill`."""
         describe: Callable[[Row], str] = partial(fill, sentence) if isinstance(sentence, str) else sentence
-        self._add(len(rows), map(describe, map(self.shown, rows.slice(0, EXAMPLES_OF_EACH).to_pylist())))
+        self._add(len(rows), map(describe, map(self.displayable, rows.slice(0, EXAMPLES_OF_EACH).to_pylist())))
 
     def report_examples(self, noun: str, rows: pa.Table, sentence: Callable[[Row], str]) -> None:
         """Adds the violations among all things that were checked; `rows` are those of `queries.examples_sql`."""
         for first in rows.slice(0, 1).to_pylist():
             self.count(first["checked"], noun)
-            self._add(first["wrong"], map(sentence, map(self.shown, rows.slice(0, first["wrong"]).to_pylist())))
+            self._add(first["wrong"], map(sentence, map(self.displayable, rows.slice(0, first["wrong"]).to_pylist())))
 
     def _add(self, count: int, sentences: Iterable[str]) -> None:
         self.violation_count += count

@@ -39,7 +39,7 @@ class WarehouseSnapshot:
     unreadable: Mapping[str, str]
     openings: Mapping[int, Opening]
     """By epoch."""
-    unclear: Mapping[int, str]
+    opening_errors: Mapping[int, str]
     """Errors of openings that cannot be read, by batch."""
     newest: int
     """The newest batch."""
@@ -113,7 +113,7 @@ def _read(warehouse: str) -> WarehouseSnapshot:
     empty = WarehouseSnapshot(warehouse, {}, {}, {}, {}, 0, QueryBuilder())
     handles, unreadable = _open(empty, [LEDGER.name])
     ledger = replace(empty, handles=handles, engine=_engine(handles))
-    openings, unclear = _openings(ledger)
+    openings, opening_errors = _openings(ledger)
     newest = max(
         (row["batch"] or 0 for row in _rows_or_empty(ledger, "SELECT max(batch) AS batch FROM ledger")), default=0
     )
@@ -129,7 +129,9 @@ def _read(warehouse: str) -> WarehouseSnapshot:
     wanted = [name for name in names if name not in optional or is_table(empty.uri(name))]
     others, further = _open(empty, wanted)
     handles |= others
-    return WarehouseSnapshot(warehouse, handles, unreadable | further, openings, unclear, newest, _engine(handles))
+    return WarehouseSnapshot(
+        warehouse, handles, unreadable | further, openings, opening_errors, newest, _engine(handles)
+    )
 
 
 def _engine(handles: Mapping[str, DeltaTable]) -> QueryBuilder:
@@ -155,13 +157,13 @@ def _open(tables: WarehouseSnapshot, names: Iterable[str]) -> tuple[dict[str, De
 
 
 def _openings(ledger: WarehouseSnapshot) -> tuple[dict[int, Opening], dict[int, str]]:
-    openings, unclear = dict[int, Opening](), dict[int, str]()
+    openings, opening_errors = dict[int, Opening](), dict[int, str]()
     for row in _rows_or_empty(ledger, _OPENINGS_SQL):
         try:
             openings[row["batch"] // EPOCH] = Opening.from_text(row["opening"])
         except (ValueError, KeyError, TypeError) as error:
-            unclear[row["batch"]] = f"{type(error).__name__}: {error}"
-    return openings, unclear
+            opening_errors[row["batch"]] = f"{type(error).__name__}: {error}"
+    return openings, opening_errors
 
 
 def _rows_or_empty(ledger: WarehouseSnapshot, sql: str) -> list[Row]:

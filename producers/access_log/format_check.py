@@ -8,13 +8,13 @@ from producers.access_log.outcome import LineOutcome
 from producers.errors import SetupError
 
 _FIRST_LINES: Final = 100
-"""This many malformed lines at the start of a run, and no other, are a wrong format."""
+"""If a run starts with this many lines, all malformed, its format is wrong."""
 _LATER_LINES: Final = 10
 """This many malformed lines in sequence, later in a run, are a warning: single lines may be broken."""
 _ADVICE: Final = "correct --format or --json-fields, or move files in an older format away; the position has not moved"
 _SHOWN: Final = 300
 _NOT_COUNTED: Final = (LineOutcome.TOO_LONG, LineOutcome.UNDECODABLE)
-"""Clients can cause such lines in some formats, so they are no sign of a wrong format."""
+"""Clients can cause such lines in some formats, so they do not indicate a wrong format."""
 
 
 class MalformedLine(NamedTuple):

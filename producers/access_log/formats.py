@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from producers.access_log.json_lines import CADDY, json_format
-from producers.access_log.request_fields import Parse
+from producers.access_log.request_fields import LineParser
 from producers.access_log.text_lines import text_format
 
 _COMMON: Final = '$remote_addr $identity $remote_user [$time_local] "$request" $status $body_bytes_sent'
@@ -15,7 +15,7 @@ JSON: Final[Mapping[str, Mapping[str, str]]] = {"json": {}, "caddy": CADDY}
 """Formats in JSON, each with the names that differ from the default names."""
 
 
-def format_of(text: str, names: Mapping[str, str]) -> Parse:
+def format_of(text: str, names: Mapping[str, str]) -> LineParser:
     """Returns the parser of a named format, or of a `log_format` or `LogFormat`. `names` are fields of JSON.
 
     Raises ValueError if `text` is neither.

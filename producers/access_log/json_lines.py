@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from producers.access_log.request import Request
-from producers.access_log.request_fields import HEADERS, Parse, missing, request_of
+from producers.access_log.request_fields import HEADERS, LineParser, missing, request_of
 
 FIELDS: Final = {
     "address": "remote_addr",
@@ -37,7 +37,7 @@ CADDY: Final = {
 _ABSENT: Final = object()
 
 
-def json_format(names: Mapping[str, str]) -> Parse:
+def json_format(names: Mapping[str, str]) -> LineParser:
     """Returns a parser for one JSON object per line; `names` overrides field names of `FIELDS`.
 
     A name is a key or, with dots, a path of keys, such as `request.headers.User-Agent`.

@@ -21,7 +21,7 @@ VARIABLES: Final = {
 }
 """nginx's variables by meaning; the first that a format contains is used."""
 
-_DIRECTIVE: Final = re.compile(r"%[<>!\d,]*(?:\{([^}]*)\})?(\^t[io]|[A-Za-z%])")
+_DIRECTIVE: Final = re.compile(r"%[<>!\d,]*(?:\{([^}]*)\})?(\^(?:t[io]|F[BU])|[A-Za-z%])")
 _DIRECTIVES: Final = {
     "h": "${remote_addr}",
     "a": "${remote_addr}",

@@ -46,7 +46,7 @@ def _site(text: str) -> str:
     return text.rstrip("/")
 
 
-def _kafka() -> list[click.Option]:
+def _kafka_options() -> list[click.Option]:
     option = partial(SectionOption, section=KAFKA)
     return [
         *batch_options(),
@@ -66,7 +66,7 @@ def _kafka() -> list[click.Option]:
     ]
 
 
-def _log() -> list[click.Option]:
+def _log_options() -> list[click.Option]:
     option = partial(SectionOption, section="The log")
     return [
         option(
@@ -95,7 +95,7 @@ def _log() -> list[click.Option]:
     ]
 
 
-def _visits() -> list[click.Option]:
+def _visits_options() -> list[click.Option]:
     option = partial(SectionOption, section="Visits")
     return [
         option(
@@ -117,7 +117,7 @@ def _visits() -> list[click.Option]:
     ]
 
 
-def _metrics() -> list[click.Option]:
+def _metrics_options() -> list[click.Option]:
     option = partial(SectionOption, section="Metrics")
     return [
         option(["--metrics-port"], type=click.IntRange(1, 65_535), help="Port for Prometheus, with counts of lines."),
@@ -128,4 +128,4 @@ def _metrics() -> list[click.Option]:
 def access_log_options() -> list[Any]:
     """Returns the argument LOG and the options, in the order of the help."""
     log = click.Argument(["log"], type=click.Path(path_type=Path, allow_dash=True))
-    return [log, *_kafka(), *access_options(), *_log(), *_visits(), *_metrics()]
+    return [log, *_kafka_options(), *access_options(), *_log_options(), *_visits_options(), *_metrics_options()]

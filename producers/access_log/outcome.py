@@ -1,4 +1,4 @@
-"""The outcome of a line: a visit, or the first reason in this order why it is no visit."""
+"""The outcome of a line: a visit, or the first reason, in this order, why it is not a visit."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""Paths that are no pages: assets, and paths that only scanners and health checks request.
+"""Paths that are not pages: assets, and paths that only scanners and health checks request.
 
 Plain words, not regular expressions.
 """
@@ -22,7 +22,7 @@ ASSETS: Final = _words(
     xml xpi xsl xz zip zst
     """
 )
-"""Extensions of files that are no pages."""
+"""Extensions of files that are not pages."""
 
 HEALTH_CHECKS: Final = _words(
     "/health /healthz /livez /readyz /ping /status /server-status /nginx_status /stub_status /basic_status"
@@ -40,7 +40,7 @@ ROOTS: Final = _words("actuator boaform hnap1 _ignition solr owa autodiscover dr
 
 
 def is_asset(path: str) -> bool:
-    """Returns whether `path` has the extension of a file that is no page."""
+    """Returns whether `path` has the extension of a file that is not a page."""
     _, dot, extension = path.rpartition(".")
     return bool(dot) and extension.lower() in ASSETS
 

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
@@ -10,8 +11,9 @@ _MONTHS: Final = "JanFebMarAprMayJunJulAugSepOctNovDec"
 _LETTERS: Final = 3
 _CLF_TIME: Final = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):([0-5]\d|60) ([+-])(\d\d)(\d\d)")
 _NUMBER: Final = re.compile(r"(\d{1,19})(?:\.(\d+))?", re.ASCII)
+_WITH_EXPONENT: Final = re.compile(r"\d{1,19}(?:\.\d+)?[eE]\+?\d{1,2}", re.ASCII)
 _FIRST_MS: Final = 10**11
-"""Numbers from here on are milliseconds, from 1973 on: as seconds they were of the year 5138."""
+"""Numbers of at least this are milliseconds, from 1973 on; as seconds they would be in the year 5138."""
 _LEAP_SECOND: Final = re.compile(r"^([^T ]++[T ]\d\d(?::\d\d:|\d\d))60")
 _LONGEST_TIME: Final = 40
 """Times are cached: a longer text, which cannot be a time, must not fill the memory."""
@@ -62,7 +64,7 @@ def _time_ms(text: str) -> int:
         month_number = _MONTHS.find(month) // _LETTERS + 1
         moment = datetime(int(year), month_number, int(day), int(hour), int(minute), tzinfo=timezone(offset))
         return _ms(moment) + int(second) * 1000
-    if match := _NUMBER.fullmatch(text):
+    if match := _NUMBER.fullmatch(f"{Decimal(text):f}" if _WITH_EXPONENT.fullmatch(text) else text):
         return _number_ms(int(match[1]), match[2] or "")
     # `datetime` has no leap second: it becomes the second after its minute.
     before = _LEAP_SECOND.sub(r"\g<1>59", text, 1)

@@ -1,4 +1,4 @@
-"""Makes a request of the fields of a line, whatever the format: text or JSON."""
+"""Makes a request from the fields of a line of any format, text or JSON."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from producers.access_log.client_address import client_address
 from producers.access_log.request import Request, time_ms
 
-Parse = Callable[[str], Request]
+LineParser = Callable[[str], Request]
 """Raises ValueError for a line that is not of the format."""
 
 Fields = Mapping[str, str | None]
@@ -18,7 +18,7 @@ _DEFAULT_PORTS: Final = {"http": ":80", "https": ":443"}
 
 
 def missing(present: Callable[[str], bool]) -> list[str]:
-    """Returns the meanings without which there is no request, of those that are not `present`."""
+    """Returns the meanings that a request needs and that are not `present`."""
     absent = [meaning for meaning in _NEEDED if not present(meaning)]
     if not present("request") and not (present("method") and present("uri")):
         absent.append("request")

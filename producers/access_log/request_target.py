@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote_plus
 
+from producers.session_ids import without_session_ids
+
 # White space outside ASCII is part of a target: nginx logs it unchanged.
 _REQUEST_LINE: Final = re.compile(r"([A-Z][A-Z0-9_-]*+) ([^\x00-\x20\x7f]++) HTTP/\d(?:\.\d)?", re.ASCII)
 _PRINTABLE: Final = "".join(map(chr, range(0x20, 0x7F)))
 _UNRESERVED: Final = frozenset(string.ascii_letters + string.digits + "-._~")
 _ENCODED: Final = re.compile(r"%([0-9A-Fa-f]{2})")
-_SESSION: Final = re.compile(r";[^/;=]++=[^/;]*+|(/)\((?:[A-Z]\([^()/]*+\))++\)(?:/|$)")
-"""Session ids in a path, which are secrets: Java's parameter `;jsessionid=...` and ASP.NET's segment `(S(...))`."""
 
 
 class RequestTarget(NamedTuple):
@@ -38,7 +38,7 @@ def canonical_path(path: str) -> str:
     >>> canonical_path("/%7eann/caf%c3%a9;jsessionid=1F2E")
     '/~ann/caf%C3%A9'
     """
-    return _SESSION.sub(r"\1", canonical(path))
+    return without_session_ids(canonical(path))
 
 
 def canonical(text: str) -> str:

@@ -15,7 +15,7 @@ _OK: Final = (200, 304)
 
 
 def judge(request: Request, since_ms: int, ignored: Sequence[str]) -> LineOutcome:
-    """Returns VISIT or the reason why `request` is no visit. `ignored` are glob patterns of paths."""
+    """Returns VISIT or the reason why `request` is not a visit. `ignored` are glob patterns of paths."""
     target = parse_target(request.line)
     if request.time_ms < since_ms:
         return LineOutcome.BEFORE

@@ -1,13 +1,13 @@
 """Access logs of text: a log format becomes an expression that reads what the server wrote with it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from producers.access_log.escapes import unescaped
 from producers.access_log.log_format import VARIABLES, nginx_format
 from producers.access_log.request import Request
-from producers.access_log.request_fields import Parse, missing, request_of
+from producers.access_log.request_fields import LineParser, missing, request_of
 
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w++)\}|(\w++))", re.ASCII)
 _NEEDED: Final = {
@@ -21,14 +21,14 @@ _MAY_HAVE_SPACES: Final = frozenset({"request", "agent"})
 # Possessive, so that no character is examined twice: clients choose the text of most variables.
 _LOCAL_TIME: Final = r"\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}"
 _LIST: Final = r"[^ ]*+(?:(?<=,) [^ ]*+)*+"
-"""Until a space that does not follow a comma: of addresses (X-Forwarded-For), or of the times of upstream servers."""
+"""Matches a list of addresses (X-Forwarded-For) or of upstream times: up to a space that does not follow a comma."""
 _USER_NAME: Final = r".*?"
-"""May contain spaces and brackets, so it ends where the rest of the format matches. No other text does."""
+"""Matches a user name, which may contain spaces and brackets: it ends where the rest of the format matches."""
 _HOST: Final = r"[^/:\s\"]*+(?=/)"
-"""Before a URI, with nothing between."""
+"""Matches a host that a URI follows directly."""
 
 
-def text_format(template: str) -> Parse:
+def text_format(template: str) -> LineParser:
     """Returns a parser of lines that a server writes with the log format `template`.
 
     Raises ValueError if lines of the format have no address, time, status or request, or are ambiguous.
@@ -62,16 +62,27 @@ def _pattern(names: Sequence[str], literals: Sequence[str], meanings: dict[str, 
     """Returns the expression up to the last variable in `meanings`; the rest of a line may be anything."""
     pattern, quotes = re.escape(literals[0]), literals[0].count('"')
     last = max(index for index, name in enumerate(names) if name in meanings)
-    remaining = dict(meanings)
-    for name, literal, following in zip(names[: last + 1], literals[1:], [*names[1:], ""], strict=False):
+    remaining, day = dict(meanings), _day_of_syslog(names, literals, meanings)
+    for index, (name, literal) in enumerate(zip(names[: last + 1], literals[1:], strict=False)):
         meaning = remaining.pop(name, None)
-        if literal or not following:
+        if literal or index + 1 == len(names):
             text = _variable(name, meaning, literal, is_quoted=quotes % 2 == 1)
         else:
-            text = _adjacent(name, following)
+            text = _adjacent(name, names[index + 1])
+        if index == day:
+            text = f" ?{text}"
         pattern += (f"(?P<{meaning}>{text})" if meaning else f"(?:{text})") + re.escape(literal)
         quotes += literal.count('"')
     return re.compile(pattern + (".*+" if last + 1 < len(names) else "(?: .*+)?"), re.ASCII)
+
+
+def _day_of_syslog(names: Sequence[str], literals: Sequence[str], meanings: Collection[str]) -> int | None:
+    """Returns the index of the variable that may be a day as in `May  1`, which is padded by a space.
+
+    It follows the first space, and no variable that is read precedes it.
+    """
+    first = next(index for index, name in enumerate(names) if name in meanings)
+    return next((index for index in range(1, first) if literals[index] == " "), None)
 
 
 def _variable(name: str, meaning: str | None, literal: str, *, is_quoted: bool) -> str:

@@ -10,7 +10,7 @@ from producers.access_log.format_check import MalformedLine
 from producers.access_log.open_file import LONGEST_LINE
 from producers.access_log.outcome import LineOutcome
 from producers.access_log.request import Request
-from producers.access_log.request_fields import Parse
+from producers.access_log.request_fields import LineParser
 from producers.access_log.request_target import canonical_path, parse_target, selected_query
 from producers.access_log.rules import judge
 from producers.access_log.sessions import Sessions
@@ -24,7 +24,7 @@ _BYTE_ORDER_MARK: Final = "\ufeff"
 class VisitRules:
     """The configured rules. `site` is the prefix of each path; only `parameters` of a query become part of a page."""
 
-    parse: Parse
+    parse: LineParser
     site: str = ""
     parameters: frozenset[str] = frozenset()
     ignored: Sequence[str] = ()

@@ -4,6 +4,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
+from producers.session_ids import without_session_ids_in_path
+
 BODY_BYTES: Final = 65_536
 """The limit of browsers for the pending bytes of `sendBeacon`."""
 EVENTS: Final = 100
@@ -21,7 +23,11 @@ def _cut(length: int) -> BeforeValidator:
     return BeforeValidator(lambda value: value[:length] if isinstance(value, str) else value)
 
 
-_Url = Annotated[str, StringConstraints(min_length=1), _cut(URL_LENGTH)]
+_WithoutSessionIds = BeforeValidator(
+    lambda value: without_session_ids_in_path(value) if isinstance(value, str) else value
+)
+_Url = Annotated[str, StringConstraints(min_length=1), _cut(URL_LENGTH), _WithoutSessionIds]
+"""The validator that is last here is first to be applied."""
 _Element = Annotated[str, StringConstraints(min_length=1), _cut(ID_LENGTH)]
 _NoneIfEmpty = BeforeValidator(lambda value: None if value == "" else value)
 """Browsers send an empty text if there is no referrer."""

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from http_server.body import TooLarge, TooSlow, read_body
 from producers.collect.contract import BODY_BYTES, Event
 from producers.collect.rates import Rates
-from producers.collect.reading import MAX_AGE_MS, Malformed, Objection, Record, Rejected, read
+from producers.collect.reading import MAX_AGE_MS, MalformedBody, Objection, Record, RejectedEvent, read
 from producers.collect.request_client import address_of, agent_of, opted_out
 from producers.collect.request_metrics import Metrics, RequestOutcome
 from producers.collect.sink import KafkaSink, Unavailable
@@ -23,7 +23,7 @@ from producers.robots import is_robot
 ANY_ORIGIN: Final = "*"
 BODY_S: Final = 10.0
 EVENT_BYTES: Final = 5_000
-"""A body is charged as if its events had at most this size, so that a small charge buys little work."""
+"""A body is charged for at least one event per this many bytes, so that a small charge buys little work."""
 _RETRY: Final = {"Retry-After": "10"}
 _STATUS: Final = {
     RequestOutcome.FOREIGN: HTTPStatus.FORBIDDEN,
@@ -103,13 +103,13 @@ class Intake:
         if not self.rates.take(address_of(request), events, time.monotonic(), least):
             raise _RequestRejected(RequestOutcome.TOO_OFTEN, "too many events")
 
-    def _read(self, body: bytes, request: Request) -> tuple[list[Record], list[Rejected]]:
+    def _read(self, body: bytes, request: Request) -> tuple[list[Record], list[RejectedEvent]]:
         received_ms, agent = time.time_ns() // 1_000_000, agent_of(request) or None
         try:
             records, rejected = read(
                 body, received_ms, agent, self.max_age_ms, partial(self._judge, address_of(request))
             )
-        except Malformed as error:
+        except MalformedBody as error:
             self._charge(request, len(body) // EVENT_BYTES, least=0)
             self.metrics.rejected.labels(error.reason).inc()
             raise _RequestRejected(RequestOutcome.MALFORMED, str(error)) from error
@@ -147,7 +147,7 @@ async def _body(request: Request) -> bytes:
         raise _RequestRejected(RequestOutcome.TOO_SLOW, str(error)) from error
 
 
-def _answer(accepted: int, rejected: Sequence[Rejected]) -> Response:
+def _answer(accepted: int, rejected: Sequence[RejectedEvent]) -> Response:
     if not rejected:
         return Response(status_code=HTTPStatus.NO_CONTENT)
     return JSONResponse({"accepted": accepted, "rejected": [asdict(event) for event in rejected]})

@@ -1,4 +1,4 @@
-"""Reads JSON that a strict reader refuses because of one value, so that an event does not cost the others."""
+"""Reads JSON that a strict reader refuses because of one value: a bad event must not reject the others."""
 
 import json
 import re
@@ -8,15 +8,15 @@ _EVENT_DEPTH: Final = 3
 """Brackets around the fields of an event: those of the body, of the list, and of the event."""
 _LONGEST_INTEGER: Final = 20
 _TOKENS: Final = re.compile(r'[\[{]|[\]}]|(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+"?)++', re.DOTALL)
-"""A bracket, or all between two brackets; a text without its end extends to the end of the body."""
+"""A bracket, or everything between two brackets; an unterminated text extends to the end of the body."""
 
 
 def loads(body: bytes) -> Any:
-    """Returns the value of `body`. Raises JSONDecodeError if it is no JSON.
+    """Returns the value of `body`. Raises JSONDecodeError if it is not JSON.
 
-    Octets that are not UTF-8, and halves of surrogate pairs, become text that is not valid; an integer that is too
-    long becomes a number that is no integer; a value inside a field of an event becomes empty if it is too deep. None
-    of them is a valid field.
+    Octets that are not UTF-8, and halves of surrogate pairs, become text that is not valid; an integer that is too long
+    becomes a number that is not an integer; a value inside a field of an event becomes empty if it is too deep. None of
+    them is a valid field.
     """
     text = body.decode("utf-8", "surrogateescape")
     try:

@@ -20,7 +20,7 @@ _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*]+")
 
 
 def _origin(text: str) -> str:
-    """Returns an origin as browsers write it, or `*`. Raises ValueError for another text.
+    """Returns an origin as browsers write it, or `*`. Raises ValueError for any other text.
 
     Browsers write it in lower case and in ASCII, without the default port.
     """
@@ -42,7 +42,7 @@ def _network(text: str) -> str:
         raise ValueError(f"{text!r} is not the address of a proxy; write it like 10.0.0.7 or 10.0.0.0/8") from error
 
 
-def _endpoint() -> list[click.Option]:
+def _endpoint_options() -> list[click.Option]:
     option = partial(SectionOption, section="Endpoint")
     return [
         option(
@@ -70,7 +70,7 @@ def _endpoint() -> list[click.Option]:
     ]
 
 
-def _limits() -> list[click.Option]:
+def _limits_options() -> list[click.Option]:
     option = partial(SectionOption, section="Limits")
     return [
         option(
@@ -114,4 +114,4 @@ def _limits() -> list[click.Option]:
 
 def collect_options() -> list[Any]:
     """Returns the options, in the order of the help."""
-    return [*broker_options(), *access_options(), *_endpoint(), *_limits()]
+    return [*broker_options(), *access_options(), *_endpoint_options(), *_limits_options()]

@@ -18,7 +18,7 @@ TOO_OLD: Final = "too_old"
 _INVALID_JSON: Final = "json_invalid"
 
 
-class Malformed(Exception):
+class MalformedBody(Exception):
     """The body cannot be read; the text is the reason."""
 
     def __init__(self, reason: str, detail: str) -> None:
@@ -34,7 +34,7 @@ class Objection(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class RejectedEvent:
     """A rejected event; `event` is its index in the request, `reason` is from a fixed set."""
 
     event: int
@@ -57,20 +57,20 @@ def read(
     user_agent: str | None,
     max_age_ms: int = MAX_AGE_MS,
     judge: Callable[[Event], Objection | None] = lambda _: None,
-) -> tuple[list[Record], list[Rejected]]:
+) -> tuple[list[Record], list[RejectedEvent]]:
     """Returns the records of `body`, and its rejected events: malformed, too old, or rejected by `judge`.
 
     Raises Malformed if the body violates the contract.
     """
     request = _request(body)
-    records, rejected = list[Record](), list[Rejected]()
+    records, rejected = list[Record](), list[RejectedEvent]()
     for index, item in enumerate(request.events):
         match _read_event(item, request.sent_at, max_age_ms, judge):
             case Event() as event:
                 acted_ms = acted_at(event.event_time, request.sent_at, received_ms)
                 records.append(_record(event, acted_ms, user_agent))
             case Objection(reason, detail):
-                rejected.append(Rejected(index, reason, detail))
+                rejected.append(RejectedEvent(index, reason, detail))
             case never:
                 assert_never(never)
     return records, rejected
@@ -87,7 +87,7 @@ def _request(body: bytes) -> RequestBody:
                 return RequestBody.model_validate(loads(body))
             raise
     except ValidationError as error:
-        raise Malformed(*_objection(error)) from error
+        raise MalformedBody(*_objection(error)) from error
 
 
 def acted_at(event_time: int, sent_at: int, received_ms: int) -> int:

@@ -1,5 +1,6 @@
 """`tidemark check`: each line passes, warns or fails with the errors of `run`, and no trace remains."""
 
+import logging
 import re
 import socket
 import uuid
@@ -11,6 +12,7 @@ from threading import Event, Thread
 import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient
+from pyspark.logger import PySparkLogger
 
 from pipeline.app import open_service
 from pipeline.cli import main
@@ -255,8 +257,29 @@ def test_a_group_with_other_readers_is_reported(broker: Kafka, topic: str, tmp_p
     assert (seen.level, "has 1 member," in seen.message) == (Level.WARN, True), seen
 
 
-def test_a_condition_that_spark_rejects_is_reported(broker: Kafka, topic: str, tmp_path: Path) -> None:
-    clicks = {"clicks": {"keys": ("user_id",), "where": "event_typ = 'click'"}}
-    seen = worst(check_results(settings_of(broker, topic, tmp_path, reports=clicks), now_ms))["schemas"]
+@pytest.mark.parametrize(
+    ("where", "reason"),
+    [("event_typ = 'click'", "`event_typ` cannot be resolved"), ("1 = 1; drop table x", "Syntax error at or near ';'")],
+)
+def test_a_condition_that_spark_rejects_is_reported(
+    where: str, reason: str, broker: Kafka, topic: str, tmp_path: Path
+) -> None:
+    clicks = {"clicks": {"keys": ("user_id",), "where": where}}
+    printed = list[logging.LogRecord]()
+    with printed_by_pyspark(printed):
+        seen = worst(check_results(settings_of(broker, topic, tmp_path, reports=clicks), now_ms))["schemas"]
     assert seen.level is Level.FAIL
     assert "reports.clicks.where is no condition on an event" in seen.message
+    assert reason in seen.message
+    assert printed == []
+
+
+@contextmanager
+def printed_by_pyspark(records: list[logging.LogRecord]) -> Iterator[None]:
+    """Collects what PySpark logs about an error of a statement, which has pages of Java's stack."""
+    collector = logging.Handler()
+    collector.emit = records.append  # type: ignore[assignment, method-assign]
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    logger.addHandler(collector)
+    yield
+    logger.removeHandler(collector)

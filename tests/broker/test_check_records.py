@@ -34,7 +34,9 @@ def check(broker: Cluster, topic: str, folder: Path, sent: Sequence[Raw], *optio
         ([b"\xc3\x01" + bytes(8)], "Avro in single-object encoding"),
         ([b"Obj\x01\x02"], "Avro container files"),
         ([gzip.compress(EVENT)], "gzip"),
-        ([b"\x08\x96\x01", b"\x08\x96\x02"], None),
+        ([b"\x08\x96\x01", b"\x08\x96\x02"], "Avro or Protobuf without a schema id"),
+        ([bytes(8) + b"\7\x02a"], "Avro with schema ids of eight bytes"),
+        ([b"\0\0\0\0\7\x02a"], None),
         ([None, b""], None),
         ([b"[" * 100_000], "text"),
     ],
@@ -55,10 +57,20 @@ def test_a_format_is_recognised_by_its_first_bytes(values: Sequence[bytes | None
             "warn  records     3 newest records: not all count: 2 counted, 1 the value does not begin with magic",
         ),
         ([Raw(EVENT)], 1, 'The values look like JSON: set schemas.format to "json"'),
-        ([Raw(value_of("ann", 1)[5:])], 1, "fail  records     1 newest record: no event counts: 1 the value"),
+        (
+            [Raw(value_of("ann", 1)[5:])],
+            1,
+            "The values look like Avro or Protobuf without a schema id, which is not read",
+        ),
+        ([Raw(bytes(5) + value_of("ann", 1)[1:])], 1, 'set schemas.registry.ids to "auto"'),
+        (
+            [Raw(value_of("ann", 1)[5:], headers={"__value_schema_id": b"\1" + bytes(16)})],
+            1,
+            "The schema ids are in headers (__value_schema_id), which are not read",
+        ),
         ([event("ann", now_ms() // 1000)], 1, "is the unit right"),
     ],
-    ids=["empty", "events", "one malformed", "JSON", "unframed", "seconds"],
+    ids=["empty", "events", "one malformed", "JSON", "unframed", "long ids", "ids in headers", "seconds"],
 )
 def test_the_newest_records_are_judged(
     sent: Sequence[Raw],

@@ -8,7 +8,7 @@ import pytest
 from deltalake.exceptions import DeltaError
 
 from pipeline.amend.correction_run import correct
-from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from pipeline.app import open_service
 from pipeline.settings.model import Settings
 from tests.crash.store_faults import Refusal, refusing
@@ -79,12 +79,12 @@ def assert_corrected(settings: Settings) -> None:
 
 def test_late_events_are_added_once_however_often_it_is_done(late: Settings) -> None:
     before = published(late, "page_views")
-    foretold = apply_corrections(late, Chosen(), dry_run=True).rows
+    foretold = apply_corrections(late, LetterSelection(), dry_run=True).rows
     assert not Path(late.warehouse, "corrections").exists(), "a dry run creates no table"
     assert published(late, "page_views") == before, "a dry run changes nothing"
-    assert apply_corrections(late, Chosen()).rows == foretold
+    assert apply_corrections(late, LetterSelection()).rows == foretold
     assert_corrected(late)
-    assert apply_corrections(late, Chosen()).rows == []
+    assert apply_corrections(late, LetterSelection()).rows == []
     assert_corrected(late)
 
 
@@ -92,25 +92,25 @@ def test_a_run_that_was_killed_between_its_steps_is_finished_by_the_next(late: S
     for table in ("page_views", "sessions"):
         refusal = Refusal(table, "late_events = 0")
         with refusing(Path(late.warehouse), [refusal]), pytest.raises(DeltaError, match="failed validation check"):
-            apply_corrections(late, Chosen())
-    apply_corrections(late, Chosen())
+            apply_corrections(late, LetterSelection())
+    apply_corrections(late, LetterSelection())
     assert_corrected(late)
 
 
 def test_filters_choose_and_the_rest_may_follow(late: Settings) -> None:
-    apply_corrections(late, Chosen(users=("cat",)))
-    apply_corrections(late, Chosen(since=15_000, until=15_001))
+    apply_corrections(late, LetterSelection(users=("cat",)))
+    apply_corrections(late, LetterSelection(since=15_000, until=15_001))
     found = published(late, "page_views")
     assert found["cat", 30_000, 40_000] == (0, 1, 1)
     assert found["ann", 10_000, 20_000] == (3, 0, 1)
     assert ("ann", 0, 10_000) not in found
-    apply_corrections(late, Chosen())
+    apply_corrections(late, LetterSelection())
     assert_corrected(late)
 
 
 def test_the_service_goes_on_and_starts_again_without_undoing_it(late: Settings, broker: Cluster) -> None:
     with open_service(late, now=Clock()) as service:
-        apply_corrections(late, Chosen())
+        apply_corrections(late, LetterSelection())
         send(broker.bootstrap_servers, late.kafka.topic, [event("bob", 120_000)])
         service.drain()
     with open_service(late, now=Clock()) as service:
@@ -132,11 +132,11 @@ def test_an_event_waits_while_it_may_meet_a_session_that_goes_on(
     goes_on = [event("ann", second * 1_000) for second in (*range(12, 52, 4), 50)]
     with open_service(settings, now=Clock()) as service:
         take(service, broker, topic, [goes_on, [event("ann", 14_000), event("bob", 44_000)]])
-        correct(settings, Chosen(), dry_run=False)
+        correct(settings, LetterSelection(), dry_run=False)
         said = capsys.readouterr().out
         assert "Waiting for final windows: 2 events of sessions" in said
         assert not published(settings, "sessions")
         take(service, broker, topic, [[event("bob", 47_000)], [event("ann", 54_000)], [event("cat", 100_000)]])
-    assert {row["report"] for row in apply_corrections(settings, Chosen()).rows} == {"page_views", "sessions"}
+    assert {row["report"] for row in apply_corrections(settings, LetterSelection()).rows} == {"page_views", "sessions"}
     assert published(settings, "sessions") == {("ann", 12_000, 59_000): (13, 0, 1), ("bob", 44_000, 52_000): (2, 0, 1)}
     assert_conserved(tmp_path)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from pipeline.app import open_service
 from pipeline.settings.model import Settings
 from tests.support.conservation import assert_conserved
@@ -44,8 +44,8 @@ def test_of_windows_that_overlap_those_it_missed(
     assert reasons(settings) == ["partly_late"]
     before = published(settings, "sliding")
     assert (before[-5], before[0], before[5], before[10]) == ((1, 0), (1, 0), (3, 0), (3, 0))
-    assert len(apply_corrections(settings, Chosen()).rows) == 2
-    assert apply_corrections(settings, Chosen()).rows == []
+    assert len(apply_corrections(settings, LetterSelection()).rows) == 2
+    assert apply_corrections(settings, LetterSelection()).rows == []
     assert published(settings, "sliding") == {**before, -5: (2, 1), 0: (2, 1)}
     assert_conserved(tmp_path)
 
@@ -62,7 +62,7 @@ def test_as_they_were_when_it_came(broker: Cluster, make_topic: Callable[..., st
     later = settings(strict=strict, patient={}, newcomer={})
     played(later, broker, [("ann", 200)])
     assert published(later, "patient")[10] == (2, 1)
-    assert [row["report"] for row in apply_corrections(later, Chosen()).rows] == ["strict"]
+    assert [row["report"] for row in apply_corrections(later, LetterSelection()).rows] == ["strict"]
     assert (published(later, "strict")[10], published(later, "patient")[10]) == ((2, 1), (2, 1))
     assert 10 not in published(later, "newcomer")
     assert_conserved(tmp_path)

@@ -8,7 +8,7 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from pipeline.app import open_service
 from pipeline.settings.model import Settings
 from pipeline.tuning import Tuning
@@ -71,13 +71,13 @@ def totals(settings: Settings) -> dict[str, tuple[int, int, int, int, int]]:
 
 def test_the_service_shows_them_when_it_publishes_next_and_each_once(late: Settings) -> None:
     table = DeltaTable(f"{late.warehouse}/user_totals")
-    apply_corrections(late, Chosen(), dry_run=True)
+    apply_corrections(late, LetterSelection(), dry_run=True)
     play(late, [[event("bob", 70_000)]])
     assert totals(late) == COUNTED, "a dry run changes nothing"
     table.update_incremental()
     before = table.version()
-    assert apply_corrections(late, Chosen()).rows
-    assert apply_corrections(late, Chosen()).rows == []
+    assert apply_corrections(late, LetterSelection()).rows
+    assert apply_corrections(late, LetterSelection()).rows == []
     table.update_incremental()
     assert table.version() == before, "the service alone writes it"
     for number in (1, 2):
@@ -90,18 +90,18 @@ def test_the_service_shows_them_when_it_publishes_next_and_each_once(late: Setti
 def test_a_run_that_was_killed_has_decided_once(late: Settings) -> None:
     refusal = Refusal("page_views", "late_events = 0")
     with refusing(Path(late.warehouse), [refusal]), pytest.raises(DeltaError, match="failed validation check"):
-        apply_corrections(late, Chosen())
-    apply_corrections(late, Chosen())
+        apply_corrections(late, LetterSelection())
+    apply_corrections(late, LetterSelection())
     play(late, [[event("bob", 70_000)]])
     assert totals(late) == CORRECTED
 
 
 def test_an_event_from_the_future_waits_until_its_time_has_come(late: Settings) -> None:
     reasons = ("too_late", "partly_late", "future")
-    apply_corrections(late, Chosen(reasons=reasons))
+    apply_corrections(late, LetterSelection(reasons=reasons))
     play(late, [[event("bob", 70_000)], [event("dan", 99_000)]])
     assert "eve" not in totals(late)
-    apply_corrections(late, Chosen(reasons=reasons))
+    apply_corrections(late, LetterSelection(reasons=reasons))
     play(late, [[event("dan", 120_000)]])
     assert totals(late)["eve"] == (99_000, 99_000, 1, 1, 0)
 
@@ -111,7 +111,7 @@ def test_nothing_is_too_late_for_count_windows(broker: Cluster, make_topic: Call
     settings = settings_of(broker, make_topic(1, **ANY_TIMESTAMP), tmp_path, time=TIME, reports=reports)
     play(settings, [*STEPS, [event("bob", 120_000)]])
     before = rows(tmp_path, "pairs")
-    added = apply_corrections(settings, Chosen(reasons=("too_late", "partly_late", "future"))).rows
+    added = apply_corrections(settings, LetterSelection(reasons=("too_late", "partly_late", "future"))).rows
     assert {row["report"] for row in added} == set(REPORTS)
     assert rows(tmp_path, "pairs") == before
     full = {(row["user_id"], row["page_views"], row["clicks"]) for row in before}

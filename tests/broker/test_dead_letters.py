@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from pipeline.app import open_service
 from pipeline.cli import main
 from pipeline.settings.model import Settings
@@ -21,7 +21,7 @@ from tests.support.warehouse import page_views, rows, user_totals
 
 OURS = load_schemas()[1]
 NEWER = json.dumps({**json.loads(OURS), "fields": [{"name": "shop", "type": "string"}, *json.loads(OURS)["fields"]]})
-AGAIN = Chosen(reasons=("malformed", "future"), is_judged_again=True)
+AGAIN = LetterSelection(reasons=("malformed", "future"), is_judged_again=True)
 TIME = {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "1h", "max_future_skew": "10s"}
 BEFORE = {("ann", 10_000, 20_000): (1, 0, 0), ("bob", 50_000, 60_000): (1, 0, 0)}
 AFTER = {
@@ -106,7 +106,7 @@ def test_what_todays_rules_take_is_added_once_by_however_many_at_once(rejected: 
     settings = rejected.model_copy(
         update={"time": rejected.time.model_copy(update={"max_future_skew": timedelta(hours=1)})}
     )
-    only = Chosen(reasons=("malformed",), users=("cat",), is_judged_again=True)
+    only = LetterSelection(reasons=("malformed",), users=("cat",), is_judged_again=True)
     assert {row["user_id"] for row in apply_corrections(settings, only, dry_run=True).rows} == {"cat"}
     assert page_views(rejected.warehouse) == BEFORE, "a dry run changes nothing"
     with ThreadPoolExecutor() as both:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.amend.erase.erasure import erase_person, persons_rows
-from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from pipeline.app import open_service
 from pipeline.errors import TransientError
 from tests.support.conservation import assert_conserved
@@ -50,7 +50,7 @@ def test_a_person_is_erased_while_a_service_runs(topic: ReadTopic) -> None:
             topic.send(*(event(user, second * 1_000, page="/a") for user in (ANN, BOB, CID)))
         topic.tell(event(ANN, 40_000))
         topic.tell(event(CID, 1_000), Raw(f"{{{CID}".encode(), CID.encode()), event(CID, 41_000), event(ANN, 50_000))
-        apply_corrections(settings, Chosen(users=(CID,)))
+        apply_corrections(settings, LetterSelection(users=(CID,)))
         wait_for(lambda: persons_rows(settings, CID).keys() >= EVERYWHERE, PATIENCE_S, "all to be published")
         # Files of a commit that is refused meanwhile may be left, because they may be in use.
         seconds = count(51_000, 1_000)

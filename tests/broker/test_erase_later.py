@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.amend.erase.erasure import erase, erase_person, persons_rows
-from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from pipeline.app import open_service
 from pipeline.cli import main
 from pipeline.errors import TransientError
@@ -61,13 +61,13 @@ def test_what_comes_later_is_dropped_without_a_restart_until_that_is_taken_back(
         topic.tell(*(event(user, second * 1_000) for second in range(1, 9) for user in (ANN, CID)), event(ANN, 41_000))
         # Files of a commit that is refused meanwhile may be left, because they may be in use.
         with all_the_while(lambda: topic.tell(event(ANN, 41_000))), suppress(TransientError):
-            erase(settings, CID, does_it=True, drops_later=True)
+            erase(settings, CID, confirmed=True, drops_later=True)
         assert "No batch was committed meanwhile" not in capsys.readouterr().out
         watermark = newest(warehouse)["watermark"]
         topic.tell(*LATER)
         assert newest(warehouse)["watermark"] == watermark, "nothing of the person moves the watermark"
         topic.tell(event(ANN, 44_000), event(DAN, 45_000))
-        assert apply_corrections(settings, Chosen(users=(CID,))).rows == []
+        assert apply_corrections(settings, LetterSelection(users=(CID,))).rows == []
         assert is_at_work()
         erase_person(settings, CID, timedelta(0))
         assert persons_rows(settings, CID) == {}

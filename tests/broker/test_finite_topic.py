@@ -1,6 +1,7 @@
 """`run --until-caught-up` on a topic that has ended: its windows are published though some partitions are silent."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +17,7 @@ MINUTE = 60_000
 
 
 def test_silent_and_empty_partitions_do_not_hold_back_the_windows_of_the_others(
-    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # partition 0, 1:  an event every five minutes    2:  one at the start    3:  none
     topic, warehouse = make_topic(partitions=4), tmp_path / "warehouse"
@@ -25,6 +26,8 @@ def test_silent_and_empty_partitions_do_not_hold_back_the_windows_of_the_others(
     assert main(run(broker, topic, warehouse)) == 0
     published = [(row["window_start"].minute, row["page_views"]) for row in rows(warehouse, "page_views")]
     assert sorted(published) == sorted([(0, 3), *((5 * step, 2) for step in range(1, 5))])
+    # The newest windows wait for the bound; no silent partition is named.
+    assert re.search(r"windows_still_open .*held_by_partitions=\[0, 1\] .*see='tidemark live'", capsys.readouterr().err)
 
 
 def test_a_topic_of_another_format_is_a_failure_that_says_why(

@@ -16,15 +16,17 @@ from pipeline.cli import main
 from pipeline.errors import SetUpError
 from pipeline.fold.decode import decoded, reader
 from pipeline.fold.duplicates import require_event_id
+from pipeline.instants import now_ms
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import Settings, SparkSettings
 from producers.encode import header
+from schemas import load_schemas
 from schemas.fields import EventFields, EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import settings_of
-from tests.support.topic_writer import Raw, send
+from tests.support.topic_writer import Raw, send, value_of
 from tests.support.warehouse import page_views, rows
 
 NOW = 1_790_820_000_000
@@ -228,6 +230,52 @@ def test_deduplication_needs_an_event_id() -> None:
     fields = EventFields(**{**MAPPING, "event_id": "customer"})  # type: ignore[arg-type]
     with pytest.raises(SetUpError, match=r"schemas\.mapping\.event_id is customer, which is record, not text"):
         reader(EventSchemas(schemas, fields), "event_id")
+
+
+def exit_codes(broker: Cluster, topic: str, folder: Path, *options: str) -> list[int]:
+    """Returns the exit codes of `check` and of `run --until-caught-up`, with the schemas in `folder`."""
+    where = [f"--bootstrap-servers={broker.bootstrap_servers}", f"--topic={topic}", f"--warehouse={folder / 'tables'}"]
+    verbs = (["check"], ["run", "--until-caught-up"])
+    return [main([*verb, *where, f"--schemas.folder={folder}", "--metrics.port=0", *options]) for verb in verbs]
+
+
+def test_a_text_is_read_whatever_attributes_and_spelling_its_type_has(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    topic, contract, now = make_topic(partitions=1), json.loads(load_schemas()[1]), now_ms()
+    texts = {7: {"type": "string", "avro.java.string": "String"}, 8: {"type": "string"}, 9: "string"}
+    for schema_id, text in texts.items():
+        fields = [
+            {**field, "type": text if field["type"] == "string" else field["type"]} for field in contract["fields"]
+        ]
+        (tmp_path / f"user_event.{schema_id}.avsc").write_text(json.dumps({**contract, "fields": fields}))
+    sent = [Raw(header(schema_id) + value_of("ann", now)[len(header(7)) :], timestamp_ms=now) for schema_id in texts]
+    send(broker.bootstrap_servers, topic, sent)
+    assert exit_codes(broker, topic, tmp_path) == [0, 0]
+    assert assert_conserved(tmp_path / "tables").counted == len(texts)
+
+
+@pytest.mark.parametrize(
+    ("avro", "per_ms", "mapping", "codes"),
+    [
+        ({"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}, 1_000, "user='u'", [0, 0]),
+        ("long", 0.001, "user='u'", [1, 1]),
+        ("long", 0.001, "time_unit='s', user='u'", [0, 0]),
+        ("long", 1, "user='nobody'", [1, 2]),
+    ],
+    ids=["micros of Debezium", "seconds", "seconds by a mapping", "no such field"],
+)
+def test_check_and_run_judge_a_mapping_alike(
+    avro: Any, per_ms: float, mapping: str, codes: list[int],
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path,
+) -> None:  # fmt: skip
+    topic, now, fields = make_topic(partitions=1), now_ms(), [{"name": "u", "type": "string"}]
+    schema = {"type": "record", "name": "E", "fields": [*fields, {"name": "t", "type": avro}]}
+    (tmp_path / f"e.{ID}.avsc").write_text(json.dumps(schema))
+    (tmp_path / "tidemark.toml").write_text(f"schemas.mapping = {{ time='t', kind='', {mapping} }}\n[reports.few]")
+    value = written({"u": "ann", "t": int(now * per_ms)}, schema)
+    send(broker.bootstrap_servers, topic, [Raw(value, timestamp_ms=now)])
+    assert exit_codes(broker, topic, tmp_path, f"--config={tmp_path / 'tidemark.toml'}") == codes
 
 
 @pytest.mark.parametrize(

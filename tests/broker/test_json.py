@@ -1,4 +1,4 @@
-"""A topic in JSON, of which some records are broken: end to end, from the check of the newest records to a replay."""
+"""A topic in JSON, of which some records are broken: end to end, of a stranger's producer and of the simulator."""
 
 import json
 from collections.abc import Callable
@@ -7,13 +7,19 @@ from typing import Any
 
 import pytest
 
-from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from pipeline.app import open_service
 from pipeline.cli import main
 from pipeline.event_time.checks import DETAILS, Check
+from producers.cli import main as producers
+from producers.kinds import MALFORMED
+from producers.truth import Truth
+from tests.producers.recount import decode, decode_json
+from tests.support.against_truth import assert_matches_truth
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import settings_of
+from tests.support.topic_reader import consumed
 from tests.support.topic_writer import Raw, send
 from tests.support.warehouse import page_views, rows
 
@@ -90,10 +96,36 @@ def test_json_is_counted_rejected_and_replayed(
     assert "It is JSON." in capsys.readouterr().out
     mapping = settings.schemas.mapping.model_copy(update={"kinds": {**MAPPING["kinds"], "scroll": "visit"}})
     schemas = settings.schemas.model_copy(update={"mapping": mapping})
-    again = Chosen(reasons=("malformed",), is_judged_again=True)
+    again = LetterSelection(reasons=("malformed",), is_judged_again=True)
     replayed = apply_corrections(settings.model_copy(update={"schemas": schemas}), again).rows
     assert {row["user_id"] for row in replayed if "user_id" in row} == {"ann"}
     with open_service(settings) as service:
         service.drain()
     assert page_views(warehouse) == {**expected, ("ann", *window): (2, 1, 1)}
     assert_conserved(warehouse)
+
+
+def test_the_simulator_sends_the_same_events_in_json_and_in_avro(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    topics = {form: make_topic(partitions=2) for form in ("avro", "json")}
+    truths, events = list[dict[str, Any]](), list[list[Any]]()
+    for form, topic in topics.items():
+        file, read = tmp_path / form, decode_json if form == "json" else decode
+        pace = ["--rate", "0", "--events", "2000", "--event-rate", "10", "--start-time", "2024-05-01T00:00:00Z"]
+        disorder = ["--users", "300", "--jitter", "2s", "--malformed-share", "0.1"]
+        where = ["--bootstrap-servers", broker.bootstrap_servers, "--topic", topic, "--truth", str(file)]
+        assert producers(["simulate", "--format", form, *where, *pace, *disorder]) == 0
+        truths.append({**json.loads(file.read_text()), "topic": ""})
+        sent = consumed(broker.bootstrap_servers, topic)
+        records = [(each.partition(), each.offset(), each.key(), read(each.value())) for each in sent]
+        events.append(sorted(records, key=lambda record: record[:2]))
+    assert truths[0] == truths[1]
+    assert events[0] == events[1]
+    truth = Truth.load(tmp_path / "json")
+    assert all(truth.malformed[kind.name.lower()] for kind in MALFORMED)
+    with open_service(
+        settings_of(broker, topics["json"], tmp_path / "warehouse", schemas={"format": "json"})
+    ) as service:
+        service.drain()
+    assert assert_matches_truth(tmp_path / "warehouse", truth).malformed == truth.sent["malformed"]

@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from pipeline.app import open_service
 from pipeline.errors import SetUpError
 from pipeline.reading.sql_views import live_view_sql
@@ -41,7 +41,7 @@ def settings(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Setti
     ]
     with open_service(settings, now=Clock()) as service:
         take(service, broker, topic, steps)
-    apply_corrections(settings, Chosen())
+    apply_corrections(settings, LetterSelection())
     return settings
 
 

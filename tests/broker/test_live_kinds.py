@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from pipeline.app import open_service
 from pipeline.settings.model import Settings
 from pipeline.tuning import Tuning
@@ -49,7 +49,7 @@ def settings(broker: Cluster, tmp_path_factory: pytest.TempPathFactory, request:
     tuning = Tuning(upkeep_batches=request.param, merged_runs=2)
     with open_service(settings, now=Clock(LATER), tuning=tuning) as service:
         take(service, broker, topic, steps)
-    apply_corrections(settings, Chosen())
+    apply_corrections(settings, LetterSelection())
     return settings
 
 

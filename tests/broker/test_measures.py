@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from pipeline.app import open_service
 from pipeline.settings.model import Settings
 from pipeline.tuning import Tuning
@@ -122,8 +122,8 @@ def test_a_correction_adds_its_user(settings: Settings, broker: Cluster) -> None
     with open_service(settings, now=Clock(LATER)) as service:
         send(broker.bootstrap_servers, topic, [visit("dan", 3, "/a"), visit("ann", 4, "/a"), visit("dan", 61, "/c")])
         service.drain()
-    apply_corrections(settings, Chosen())
-    apply_corrections(settings, Chosen())
+    apply_corrections(settings, LetterSelection())
+    apply_corrections(settings, LetterSelection())
     assert published(settings, "visitors")["/a", 0] == (4, 3)
     assert published(settings, "visitors")["/c", 60] == (1, 1)
     assert published(settings, "site")[(0,)] == (4, 4)
@@ -136,7 +136,7 @@ def test_a_correction_moves_the_times_and_the_last_page(settings: Settings, brok
     with open_service(settings, now=Clock(LATER)) as service:
         send(broker.bootstrap_servers, topic, late)
         service.drain()
-    apply_corrections(settings, Chosen())
-    apply_corrections(settings, Chosen())
+    apply_corrections(settings, LetterSelection())
+    apply_corrections(settings, LetterSelection())
     corrected = {**shown_before, ("bob", 0): ("/c", 5, 9), ("dan", 60): ("/c", 61, 61)}
     assert ends(settings).items() >= corrected.items()

@@ -10,7 +10,7 @@ from pipeline.amend.erase.erasure import persons_rows
 from pipeline.amend.erase.future_events import drop_later
 from pipeline.amend.erase.person import Person
 from pipeline.amend.erase.person_tables import PersonalTables
-from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from pipeline.app import open_service
 from pipeline.cli import main
 from pipeline.errors import SetUpError
@@ -96,10 +96,10 @@ def test_what_spark_shows_has_no_key() -> None:
 
 
 def test_late_events_are_corrected_by_their_pseudonyms(pseudonymous: Settings) -> None:
-    assert apply_corrections(pseudonymous, Chosen(users=(BOB,))).rows == []
-    apply_corrections(pseudonymous, Chosen(users=(ANN,)))
+    assert apply_corrections(pseudonymous, LetterSelection(users=(BOB,))).rows == []
+    apply_corrections(pseudonymous, LetterSelection(users=(ANN,)))
     assert page_views(pseudonymous.warehouse)[HIDDEN[ANN], 10_000, 20_000] == (1, 1, 1)
-    assert apply_corrections(pseudonymous, Chosen()).rows == []
+    assert apply_corrections(pseudonymous, LetterSelection()).rows == []
     assert files_with(pseudonymous.warehouse, ANN, BOB, KEY) == set()
     assert_conserved(pseudonymous.warehouse)
 
@@ -118,7 +118,7 @@ def test_another_key_or_no_key_is_refused(
         with pytest.raises(SetUpError, match=sentence), open_service(settings, now=Clock()):
             pass
         with pytest.raises(SetUpError, match=sentence):
-            apply_corrections(settings, Chosen(users=(ANN,)))
+            apply_corrections(settings, LetterSelection(users=(ANN,)))
     for verb in ("correct", "erase"):
         assert main([verb, *_flags(other), "--user", ANN]) == 2
     assert "of another key" in capsys.readouterr().err

@@ -1,12 +1,13 @@
 """Schemas from a registry: a new id is asked for once and kept, and the registry may be away."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from demo.children import free_port
 from pipeline.app import open_service
@@ -36,7 +37,10 @@ OTHERS = {
 """Schemas of what is no event, also of what is no record."""
 CONDITION = {"few": {"keys": ["user_id"], "where": "page_url <> '/none'"}}
 """A report that needs a field of which a schema in `OTHERS` has another type."""
-JSON_SCHEMA = '{"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}'
+NOT_AVRO = {
+    "JSON": '{"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}',
+    "PROTOBUF": 'syntax = "proto3"; message Click { string user = 1; }',
+}
 NOWHERE = 4711
 SITE = json.dumps(
     {"type": "record", "name": "Site", "namespace": "io.tidemark", "fields": [{"name": "host", "type": "string"}]}
@@ -67,6 +71,14 @@ def with_long_id(short: Raw) -> Raw:
     """Returns the event with an id of eight bytes."""
     assert short.value is not None
     return replace(short, value=b"\0" * 5 + short.value[1:])
+
+
+def assert_warned(logs: Sequence[Mapping[str, Any]], others: Sequence[int], details: Sequence[str]) -> None:
+    """Each schema that is no event has a dead letter and a warning; an unknown id has a dead letter only."""
+    assert details == ["no schema has this schema id"] * (len(others) + 1)
+    reasons = {line["id"]: line["reason"] for line in logs if line["event"] == "schema_unusable"}
+    assert reasons.keys() == set(others)
+    assert [reasons[schema_id].split()[2].strip(",") for schema_id in others[-2:]] == ["JSON", "PROTOBUF"]
 
 
 @pytest.fixture
@@ -104,7 +116,7 @@ def test_a_schema_that_comes_while_the_service_is_at_work_is_found_once_and_kept
 
         second = registry.register("another-subject", newer("score"))
         others = [registry.register(f"{name}-value", text) for name, text in OTHERS.items()]
-        others.append(registry.register("objects-value", JSON_SCHEMA, "JSON"))
+        others += [registry.register(f"{kind}-value", text, kind) for kind, text in NOT_AVRO.items()]
         registry.register("sites-value", SITE)
         site = registry.register("another-subject", OF_A_SITE, refers_to={"io.tidemark.Site": "sites-value"})
         values = [
@@ -115,11 +127,11 @@ def test_a_schema_that_comes_while_the_service_is_at_work_is_found_once_and_kept
             *(Raw(b"\0" + schema_id.to_bytes(4, "big") + b"\x02a", timestamp_ms=NOW) for schema_id in others),
         ]
         send(broker.bootstrap_servers, topic, values)
-        service.drain()
+        with capture_logs() as logs:
+            service.drain()
         assert (counted(warehouse), stored_schema_ids(warehouse)) == (4, {first, second, site})
-        assert details(warehouse) == ["no schema has this schema id"] * 6
-    # Another start, on what was kept: nothing listens at this address.
-    away = f"http://127.0.0.1:{free_port()}"
+        assert_warned(logs, others, details(warehouse))
+    away = f"http://127.0.0.1:{free_port()}"  # an address without a server; the stored schemas are used
     with open_service(settings(broker, topic, warehouse, away)) as service:
         send(broker.bootstrap_servers, topic, [record("cid", second, newer("score"))])
         service.drain()
@@ -131,14 +143,15 @@ def test_a_schema_that_comes_while_the_service_is_at_work_is_found_once_and_kept
             service.drain()
     with open_service(settings(broker, topic, warehouse, registry.url, ids="auto")) as service:
         service.drain()
-        assert (counted(warehouse), len(details(warehouse))) == (6, 6)
+        assert (counted(warehouse), len(details(warehouse))) == (6, 7)
 
 
 def test_without_a_registry_and_without_what_was_kept_no_service_starts(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, registry: SchemaRegistry
 ) -> None:
     topic = make_topic()
-    registry.register(f"{topic}-value", NOT_AN_EVENT)
+    for text in (OTHERS["words"], NOT_AN_EVENT):
+        registry.register(f"{topic}-value", text)
     told = {
         f"http://127.0.0.1:{free_port()}": "cannot read schemas from the registry",
         registry.url: f"the registry has no schema of subject {topic}-value that has what an event needs",

@@ -5,15 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from pipeline.app import open_service
 from pipeline.cli import main
+from pipeline.event_time.checks import Check
+from pipeline.event_time.policy import TimeOf
+from pipeline.event_time.rules import LATEST_EVENT_MS
 from pipeline.instants import now_ms
 from pipeline.settings.model import Settings
+from schemas import load_schemas
+from schemas.fields import EventSchemas
 from tests.support.conservation import assert_conserved
+from tests.support.folded import NOW, verdicts_of
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
-from tests.support.topic_writer import event, send
+from tests.support.topic_writer import event, send, value_of
 from tests.support.warehouse import latest_batch, page_views, rows
 
 MakeTopic = Callable[..., str]
@@ -41,6 +47,39 @@ def test_an_event_ahead_of_the_clock_moves_the_watermark_at_most_to_the_clock(
     assert "ahead of the service's clock" in letter["detail"]
 
 
+@pytest.mark.parametrize("stamp", [-(2**63), -1, LATEST_EVENT_MS + 1, 2**63 - 1])
+@pytest.mark.parametrize("of", list(TimeOf))
+@pytest.mark.jvm
+def test_a_kafka_timestamp_that_is_no_time_counts_only_where_it_is_not_the_events_time(of: TimeOf, stamp: int) -> None:
+    values, time = [value_of("ann", NOW)], {"of": of, "max_ahead_of_clock": "off", "max_age": "off"}
+    [(check, _)] = verdicts_of(EventSchemas(load_schemas()), values, kafka_timestamp=stamp, time=time)
+    is_before = stamp < 0 and of is TimeOf.EVENT
+    expected = Check.EVENT_TIME if of is TimeOf.INGESTION else Check.FUTURE if is_before else Check.PASSED
+    assert check is expected
+
+
+@pytest.mark.jvm
+def test_the_oldest_kafka_timestamp_is_not_too_old_to_be_compared() -> None:
+    [(check, _)] = verdicts_of(EventSchemas(load_schemas()), [value_of("ann", NOW)], kafka_timestamp=-(2**63))
+    assert check is Check.FUTURE
+
+
+def test_a_record_whose_kafka_timestamp_is_no_time_is_a_dead_letter_with_ingestion_time(
+    broker: Cluster, make_topic: MakeTopic, tmp_path: Path
+) -> None:
+    topic = make_topic(1, **ANY_TIMESTAMP)
+    settings = settings_with(broker, topic, tmp_path, max_ahead_of_clock="off", of="ingestion")
+    stamps = [NOW, LATEST_EVENT_MS + 1, 2**62, NOW + 1]
+    send(broker.bootstrap_servers, topic, [event("ann", NOW, timestamp_ms=stamp) for stamp in stamps])
+    with open_service(settings) as service:
+        service.drain()
+    balance = assert_conserved(tmp_path)
+    assert (balance.counted, balance.malformed, balance.watermark) == (2, 2, NOW + 1)
+    assert all("the Kafka timestamp" in row["detail"] for row in rows(tmp_path, "dead_letters"))
+    verbs = (["verify"], ["dead-letters", "list"], ["dead-letters", "hours"])
+    assert [main([*verb, "--warehouse", str(tmp_path)]) for verb in verbs] == [0, 0, 0]
+
+
 def test_a_future_letter_from_before_the_first_watermark_can_be_corrected(
     broker: Cluster, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
@@ -53,7 +92,7 @@ def test_a_future_letter_from_before_the_first_watermark_can_be_corrected(
             topic,
             [[event("ann", 15_000, timestamp_ms=1_000)], [event("bob", 11_000)], [event("bob", 90_000)]],
         )
-    rows_added = apply_corrections(settings, Chosen(reasons=("future",))).rows
+    rows_added = apply_corrections(settings, LetterSelection(reasons=("future",))).rows
     assert {row["report"] for row in rows_added} == {"page_views", "page_traffic", "site_traffic"}
     assert page_views(tmp_path)["ann", 10_000, 20_000] == (1, 0, 1)
 
@@ -75,7 +114,7 @@ def test_a_watermark_that_a_wrong_clock_took_away_is_put_back_and_what_came_mean
                 [event("ann", start + 2 * WINDOW_MS), event("bob", start + 1_000 * WINDOW_MS)],
             ],
         )
-    foretold = apply_corrections(settings, Chosen(), dry_run=True)
+    foretold = apply_corrections(settings, LetterSelection(), dry_run=True)
     assert {row["user_id"] for row in foretold.rows if row["report"] == "page_views"} == {"ann"}
     assert foretold.waiting["page_views"] == 1, "windows whose end no clock has reached are not final"
     assert latest_batch(tmp_path)[0]["watermark"] == start + YEAR_MS
@@ -89,7 +128,7 @@ def test_a_watermark_that_a_wrong_clock_took_away_is_put_back_and_what_came_mean
     with open_service(settings) as service:
         send(broker.bootstrap_servers, topic, [event("ann", stood + WINDOW_MS), event("ann", stood + 3 * WINDOW_MS)])
         service.drain()
-    apply_corrections(settings, Chosen())
+    apply_corrections(settings, LetterSelection())
     assert_conserved(tmp_path)
     shown = page_views(tmp_path)
     assert [shown["ann", at, at + WINDOW_MS][0] for at in range(start, start + 3 * WINDOW_MS, WINDOW_MS)] == [1, 1, 1]

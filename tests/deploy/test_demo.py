@@ -56,6 +56,7 @@ def test_the_demo_ends_with_the_truth_and_leaves_its_page_and_its_warehouse(
         (["--raet", "500"], 2),
         (["--rate", "many"], 2),
         (["--topic", "mine"], 2),  # the demo sets it
+        (["--format", "json"], 2),  # its service reads Avro
         (["--keep", str(Path(__file__).parent)], 2),  # it is not empty
         (["--help"], 0),
     ],

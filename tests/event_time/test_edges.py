@@ -9,7 +9,7 @@ from pipeline.event_time import lateness, rules
 from pipeline.event_time.batch import Batch
 from pipeline.event_time.checks import DETAILS, Check
 from pipeline.event_time.event_ids import Ids, RememberedIds
-from pipeline.event_time.firing import CountsDue, Moved, Published, SessionsDue, WatermarkStep, WindowsDue
+from pipeline.event_time.firing import CountedBatch, CountsDue, PublicationState, SessionsDue, WatermarkStep, WindowsDue
 from pipeline.event_time.malformed import MalformedLimit, MalformedShare
 from pipeline.event_time.policy import Policy, Verdict
 from pipeline.event_time.progress import Progress
@@ -103,13 +103,15 @@ def test_sessions_of_a_single_event_end_a_gap_after_it() -> None:
 def test_sessions_are_due_after_events_and_after_the_watermark_moved() -> None:
     sessions = Sessions(30)
     report = Report("all", sessions, 20)
-    first, state = sessions.state(report, (), Published(), ()).after_batch(Moved(1, {0}, rules.NO_WATERMARK, 100))
+    first, state = sessions.state(report, (), PublicationState(), ()).after_batch(
+        CountedBatch(1, {0}, rules.NO_WATERMARK, 100)
+    )
     assert (first.after, first.until, first.steps, first.closed_until) == (rules.NO_WATERMARK, 100, ((100, 1),), 80)
-    nothing, unchanged = state.after_batch(Moved(2, (), 100, 100))
+    nothing, unchanged = state.after_batch(CountedBatch(2, (), 100, 100))
     assert (nothing.is_empty, unchanged) == (True, state)
-    again, state = state.after_batch(Moved(3, {0}, 100, 100))
+    again, state = state.after_batch(CountedBatch(3, {0}, 100, 100))
     assert (again.after, again.until, again.steps) == (80, 100, ((100, 1),))
-    later, _ = state.after_batch(Moved(4, (), 100, 130))
+    later, _ = state.after_batch(CountedBatch(4, (), 100, 130))
     assert (later.after, later.until, later.steps) == (80, 130, ((100, 1), (130, 4)))
 
 
@@ -117,16 +119,16 @@ def test_sessions_are_due_after_events_and_after_the_watermark_moved() -> None:
 @pytest.mark.parametrize(("gap_ms", "refired"), [(0, {50}), (50, {50, 100}), (100, {50, 100, 150})])
 def test_a_late_event_changes_the_windows_within_the_session_gap(gap_ms: int, refired: set[int]) -> None:
     report = Report("all", TUMBLING, 300, session_gap_ms=gap_ms)
-    state = TUMBLING.state(report, {0, 50, 100, 150}, Published(), (WatermarkStep(210, 1),))
+    state = TUMBLING.state(report, {0, 50, 100, 150}, PublicationState(), (WatermarkStep(210, 1),))
     assert state.open_windows == 4
-    assert state.after_batch(Moved(2, {0}, 210, 210))[0].refired == refired
+    assert state.after_batch(CountedBatch(2, {0}, 210, 210))[0].refired == refired
 
 
 def test_a_step_is_noted_once_for_each_pane_that_the_watermark_passes() -> None:
-    state = TUMBLING.state(POLICY.reports[0], (), Published(), ())
+    state = TUMBLING.state(POLICY.reports[0], (), PublicationState(), ())
     assert state.with_step(rules.NO_WATERMARK, 1) == ()
     state = TUMBLING.state(
-        POLICY.reports[0], (), Published(), tuple(WatermarkStep(*step) for step in ((50, 1), (99, 2), (100, 3)))
+        POLICY.reports[0], (), PublicationState(), tuple(WatermarkStep(*step) for step in ((50, 1), (99, 2), (100, 3)))
     )
     assert state.steps == ((50, 1), (100, 3))
 
@@ -134,7 +136,7 @@ def test_a_step_is_noted_once_for_each_pane_that_the_watermark_passes() -> None:
 def test_count_windows_are_published_from_the_first_batch_on_and_no_watermark_reaches_them() -> None:
     counts = Counts(3)
     report = Report("all", counts, 0)
-    assert counts.state(report, (), Published(), ()).at_start(0, 5)[0] == CountsDue(after_batch=0)
+    assert counts.state(report, (), PublicationState(), ()).at_start(0, 5)[0] == CountsDue(after_batch=0)
     assert (counts.reached(5), counts.keeps_events, report.keeps_events) == (rules.NO_WATERMARK, True, True)
     assert not Report("all", TUMBLING, 0).keeps_events
 

@@ -40,7 +40,9 @@ def test_the_watermark_is_the_lowest_active_partition_or_where_it_was(policy: Po
     for step in stream:
         before = core.frontier.watermark
         core.take(step)
-        newest = [state.max_event_time for state in core.frontier.partitions.values() if not state.idle]
+        states = core.frontier.partitions.values()
+        last = [state for state in states if state.last_event_at == max(state.last_event_at for state in states)]
+        newest = [state.max_event_time for state in [state for state in states if not state.idle] or last]
         known = [time for time in newest if time is not None]
         if newest and len(known) == len(newest):
             reached = min(known) - policy.strategy.idle_lag_ms
@@ -95,6 +97,14 @@ def test_the_watermark_holds_if_all_partitions_are_idle() -> None:
     frontier = advanced(read(200), read(150), ends=(5, 5), now=100, before=140)
     assert all(state.idle for state in frontier.partitions.values())
     assert frontier.watermark == 140
+
+
+@pytest.mark.parametrize("silent", [150, None])
+def test_a_partition_that_was_silent_for_longer_becomes_idle_first(silent: int | None) -> None:
+    #  p0 ───200─── idle ──▶   p1 ─── silent since earlier ──▶   a batch lasted longer than both timeouts
+    frontier = advanced(read(200, at=50), read(silent), ends=(5, 5), now=1_000)
+    assert all(state.idle for state in frontier.partitions.values())
+    assert frontier.watermark == 190
 
 
 def test_an_idle_partition_that_returns_with_an_old_event_does_not_move_the_watermark_back() -> None:

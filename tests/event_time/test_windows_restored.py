@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.event_time import lateness, rules
-from pipeline.event_time.firing import Published, WatermarkStep, WindowsDue
+from pipeline.event_time.firing import PublicationState, WatermarkStep, WindowsDue
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
@@ -39,7 +39,7 @@ class Tables:
             sorted(WatermarkStep(time, batch) for time, batch in self.watermarks.items() if time >= closed_until)
         )
         report = self.policy.reports[0]
-        return windows_of(self.policy).state(report, self.panes, Published(0, closed_until), steps)
+        return windows_of(self.policy).state(report, self.panes, PublicationState(0, closed_until), steps)
 
 
 @given(policies, streams, streams)
@@ -77,7 +77,7 @@ def test_a_start_of_a_new_warehouse_has_nothing_to_publish() -> None:
 
 def test_a_start_names_the_batch_that_fired_a_window_in_an_earlier_epoch() -> None:
     report, steps = Report(NAME, Grid(50, 50), 20), tuple(starmap(WatermarkStep, ((90, 3), (104, 5), (117, 8))))
-    state = Grid(50, 50).state(report, {50, 100}, Published(), steps)
+    state = Grid(50, 50).state(report, {50, 100}, PublicationState(), steps)
     firing, _ = state.at_start(117, batch=10)
     assert firing.refired == {100}
     assert firing.fired_by == {100: 5}

@@ -134,6 +134,21 @@ def test_a_condition_may_read_any_type(kind: Any, where: str, value: Any) -> Non
     assert met(where, (record(field("x", kind)), {"x": value})) == [MET]
 
 
+@pytest.mark.parametrize(
+    ("where", "good", "bad"),
+    [
+        ("url_decode(x) = 'a b' OR url_decode(x) = 'c d'", "a%20b", "a%zz"),
+        ("'a' RLIKE x", "a", "("),
+        ("element_at(array('a'), CAST(x AS INT)) = 'a'", "1", "0"),
+        ("to_utc_timestamp(TIMESTAMP '2026-01-01 09:00:00', x) = TIMESTAMP '2026-01-01'", "Asia/Tokyo", "nowhere"),
+        ("if(x = 'b', raise_error(x), true)", "a", "b"),
+    ],
+)
+def test_a_condition_that_fails_on_an_event_is_not_met(where: str, good: str, bad: str) -> None:
+    schema = record(field("x", "string"))
+    assert met(where, (schema, {"x": good}), (schema, {"x": bad})) == [MET, COUNTED]
+
+
 def test_a_field_may_have_the_name_of_a_column() -> None:
     names = [
         "Value", "key", "partition", "offset", "now", "time", "check", "timestamp", "topic", "event", "packed",

@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Callable
 from typing import Any
 
 import fastavro
@@ -9,16 +10,18 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, event, given, settings
 
+from pipeline.app import check_plan
 from pipeline.errors import SetUpError
 from pipeline.fold.decode import decoded, projection_of, reader
 from pipeline.fold.mapping import MappedProjection
 from pipeline.fold.projection import OwnProjection
 from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import SparkSettings
+from pipeline.settings.model import Settings, SparkSettings
 from producers.encode import header
 from schemas.fields import EventFields, EventSchemas
 from tests.fuzz.random_schemas import topics
 from tests.support.brief_java import BRIEF_DRIVER
+from tests.support.folded import verdicts_of
 
 LONGEST = 1_000
 Topic = tuple[dict[int, Any], dict[int, Any], EventFields, str]
@@ -39,17 +42,23 @@ def body_of(schema: Any, record: Any) -> bytes:
     return body.getvalue()
 
 
+def refusal(reads: Callable[[], object]) -> str:
+    """Returns the sentence by which a topic is refused; empty if it is not."""
+    sentence = ""
+    try:
+        reads()
+    except SetUpError as error:
+        sentence = str(error) or "\n"
+    assert "\n" not in sentence
+    assert len(sentence) < LONGEST
+    return sentence
+
+
 def accepted(topic: Topic) -> OwnProjection | MappedProjection | None:
     """Returns how events of a topic are read; None if a sentence refuses them."""
     texts = {schema_id: json.dumps(schema) for schema_id, schema in topic[0].items()}
-    sentence = ""
-    try:
-        return projection_of(EventSchemas(texts, topic[2]), topic[3])
-    except SetUpError as error:
-        sentence = str(error)
-    assert 0 < len(sentence) < LONGEST
-    assert "\n" not in sentence
-    return None
+    schemas = EventSchemas(texts, topic[2])
+    return None if refusal(lambda: projection_of(schemas, topic[3])) else projection_of(schemas, topic[3])
 
 
 def same(written: Any, read: Any) -> bool:
@@ -105,3 +114,20 @@ def test_spark_reads_what_is_accepted(topic: Topic) -> None:
         for name, value in zip(events.names[3:], row[3:], strict=True):
             if type(record.get(name)) in (str, bool, int) and type(value) in (str, bool, int):
                 assert value == record[name]
+
+
+@pytest.mark.jvm
+@settings(max_examples=8, derandomize=True)
+@given(topics())
+def test_what_check_accepts_the_service_folds_and_what_it_refuses_is_a_sentence(topic: Topic) -> None:
+    schemas, records, fields, condition = topic
+    texts = {schema_id: json.dumps(schema) for schema_id, schema in schemas.items()}
+    known = EventSchemas(texts, fields)
+    policy = Settings.model_validate({"reports": {"few": {"keys": ["user_id"], "where": condition}}}).policy()
+    spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
+    written = {schema_id: record for schema_id, record in records.items() if record is not None}
+    if refusal(lambda: check_plan(spark, known, policy)) or not written:
+        return
+    values = [header(schema_id) + body_of(schemas[schema_id], record) for schema_id, record in written.items()]
+    cut = [value[: len(value) // 2] for value in values]
+    assert len(verdicts_of(known, [*values, *cut], condition)) == 2 * len(values)

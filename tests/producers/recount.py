@@ -34,6 +34,15 @@ def decode(value: bytes | None) -> dict[str, Any] | None:
     return {**event, "event_time": at_ms} if event["user_id"] and at_ms > 0 else None
 
 
+def decode_json(value: bytes | None) -> dict[str, Any] | None:
+    """Like `decode`, of a value in JSON, alone or after a registry's frame."""
+    try:
+        event = json.loads((value or b"")[5 if value and value[0] == 0 else 0 :])
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) and event["user_id"] and event["event_time"] > 0 else None
+
+
 @dataclass
 class Recount:
     """Judges each event by the newest before it on its partition, as a consumer would."""

@@ -19,6 +19,7 @@ NOWHERE = ["--bootstrap-servers", "127.0.0.1:1", "--timeout", "100ms"]
         ("simulat", "No such command 'simulat'. Did you mean 'simulate'?"),
         ("simulate --late-shar 0.1", "'--late-after', '--late-share'?); see `producers simulate --help`"),
         ("simulate --compression zip", "--compression: 'zip' is not one of 'none', 'lz4'"),
+        ("simulate --format xml", "--format: 'xml' is not one of 'avro', 'json'"),
         ("simulate --rate fast", "'fast' is not a number"),
         ("simulate --rate -1", "'-1' is not a rate"),
         ("simulate --events 0", "'0' is not a whole number above 0"),

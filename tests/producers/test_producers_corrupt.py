@@ -1,13 +1,15 @@
 """Malformed values are malformed, each in its own way, and the others are left alone."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from producers.corrupt import corrupt
-from producers.encode import encode
+from producers.encode import Encode, encode, encode_as_json
 from producers.kinds import MALFORMED, Kind
 from producers.simulate import Batch, Disorder, Simulator, Site
-from tests.producers.recount import HEADER, decode
+from tests.producers.recount import HEADER, decode, decode_json
 
 START = 1_700_000_000_000
 
@@ -17,12 +19,15 @@ def batch_of(kind: Kind) -> Batch:
     return Simulator(Site(users=400), disorder, START).step(100, START, START + 1_000, START)
 
 
+@pytest.mark.parametrize(("encoder", "read"), [(encode, decode), (encode_as_json, decode_json)])
 @pytest.mark.parametrize("kind", MALFORMED)
-def test_no_reader_takes_a_malformed_value_for_an_event(kind: Kind) -> None:
+def test_no_reader_takes_a_malformed_value_for_an_event(
+    kind: Kind, encoder: Encode, read: Callable[[bytes | None], object]
+) -> None:
     batch = batch_of(kind)
-    values = corrupt(encode(batch.events), batch.kinds)
+    values = corrupt(encoder(batch.events), batch.kinds)
     assert len(values) == 100
-    assert [value for value in values if decode(value)] == []
+    assert [value for value in values if read(value)] == []
 
 
 @pytest.mark.parametrize(

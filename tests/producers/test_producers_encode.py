@@ -1,5 +1,6 @@
-"""The fast encoder against fastavro, byte for byte."""
+"""The fast encoder against fastavro, byte for byte, and JSON against Python's parser."""
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from producers.encode import arrow_schema, encode, encode_one
+from producers.encode import arrow_schema, encode, encode_as_json, encode_one
 from producers.simulate import Disorder, Site, simulate
 from schemas import load_schemas
 
@@ -50,6 +51,12 @@ def test_simulated_events_are_encoded_as_fastavro_does() -> None:
         assert encode(batch.events) == [encode_one(row) for row in rows]
 
 
+def test_json_has_the_fields_of_the_schema_with_the_same_values() -> None:
+    draw = random.Random(5)
+    events = [random_event(draw) for _ in range(2_000)]
+    assert [json.loads(value) for value in encode_as_json(batch_of(events))] == events
+
+
 def test_a_value_begins_with_a_zero_byte_and_the_big_endian_schema_id() -> None:
     event = random_event(random.Random(2))
     assert encode(batch_of([event]))[0][:5] == b"\x00\x00\x00\x00\x01"
@@ -58,7 +65,7 @@ def test_a_value_begins_with_a_zero_byte_and_the_big_endian_schema_id() -> None:
 
 
 def test_no_events_give_no_values() -> None:
-    assert encode(batch_of([])) == []
+    assert encode(batch_of([])) == encode_as_json(batch_of([])) == []
 
 
 def test_a_newer_writer_schema_adds_its_field_and_its_id(tmp_path: Path) -> None:

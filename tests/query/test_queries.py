@@ -10,7 +10,7 @@ import pytest
 from duckdb_extensions import import_extension
 from pyspark.sql import SparkSession
 
-from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from pipeline.app import open_service
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
@@ -61,7 +61,7 @@ def settings(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Setti
         take(service, broker, topic, first)
         clock.move(2 * DAY)
         take(service, broker, topic, second)
-    apply_corrections(settings, Chosen())
+    apply_corrections(settings, LetterSelection())
     return settings
 
 

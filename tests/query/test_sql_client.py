@@ -1,6 +1,7 @@
 """Ten thousand hostile messages to the SQL end point, before and after the log-in: each is refused, and it goes on."""
 
 import random
+import re
 import socket
 import struct
 from collections.abc import Callable
@@ -10,10 +11,12 @@ from contextlib import suppress
 import pytest
 from pydantic import SecretStr
 
+from pipeline.reading.sql_server import dialect, parameters
 from pipeline.reading.sql_server.client import Client
 from pipeline.reading.sql_server.database import Database
 from pipeline.reading.sql_server.login import Access, Ticket, log_in
-from pipeline.reading.sql_server.wire import Refused, Wire
+from pipeline.reading.sql_server.wire import LONGEST, Refused, Wire
+from tests.support.regex_steps import regex_steps
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Site
 
@@ -33,6 +36,14 @@ PIECES = [
         b"BEGIN",
     ),
 ]
+
+
+SYNC = b"S" + struct.pack("!i", 4)
+UNITS = (
+    *("/* ", "/*'", "'\"", "--", "*/", "'", "a. ", "a =", "a = ANY ", ":: ", "$1"),
+    *("pg_catalog.", "pg_catalog.a", "COLLATE "),
+)
+"""Texts whose repetition may make expressions backtrack."""
 
 
 def hostile(chance: random.Random) -> bytes:
@@ -83,8 +94,7 @@ def test_hostile_messages_end_in_refusals_and_the_next_one_is_answered(database:
     chance = random.Random(32)
     messages = b"".join(message for message in (hostile(chance) for _ in range(HOSTILE)) if message[:1] != b"X")
     good = b"SELECT count(*) AS good FROM page_views\0"
-    sync = b"S" + struct.pack("!i", 4)
-    asked = messages + sync + b"Q" + struct.pack("!i", len(good) + 4) + good
+    asked = messages + SYNC + b"Q" + struct.pack("!i", len(good) + 4) + good
     with database.cursor() as cursor:
         heard = talk(lambda wire: Client(wire, database, cursor).serve(), asked)
     assert heard.count(b"SERROR\0") > HOSTILE / 100
@@ -114,3 +124,43 @@ def test_hostile_starts_are_never_authenticated() -> None:
         sent = struct.pack("!i", len(start) + 4) + start + answers
         heard = talk(lambda wire: log_in(wire, access, Ticket.new()), sent)
         assert b"R\0\0\0\x08\0\0\0\0" not in heard
+
+
+@pytest.mark.parametrize("pattern", [dialect._QUALIFIED, parameters._WORDS])
+@pytest.mark.parametrize("unit", UNITS)
+def test_no_expression_looks_at_a_character_of_a_statement_again_and_again(pattern: re.Pattern[str], unit: str) -> None:
+    text = unit * 100
+    assert regex_steps(pattern, "sub", text) <= 40 * len(text)
+
+
+def bind(portal: bytes, value: bytes) -> bytes:
+    """Returns the message that gives a value to the only parameter of the statement without a name."""
+    body = portal + b"\0\0" + struct.pack("!hhi", 0, 1, len(value)) + value + struct.pack("!h", 0)
+    return b"B" + struct.pack("!i", len(body) + 4) + body
+
+
+def parse(statement: bytes, name: bytes = b"") -> bytes:
+    body = name + b"\0" + statement + b"\0" + struct.pack("!h", 0)
+    return b"P" + struct.pack("!i", len(body) + 4) + body
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        pytest.param(parse(b"SELECT " + b",".join([b"$1"] * 2_000)) + bind(b"", b"x" * 1_000), id="a value many times"),
+        pytest.param(
+            parse(b"SELECT $1") + b"".join(bind(b"%d" % portal, b"x" * (LONGEST // 2)) for portal in range(50)),
+            id="many portals",
+        ),
+        pytest.param(
+            b"".join(parse(b"SELECT '" + b"x" * (LONGEST // 2) + b"'", b"%d" % number) for number in range(50)),
+            id="many statements",
+        ),
+    ],
+)
+def test_a_client_cannot_fill_the_memory_with_statements(database: Database, messages: bytes) -> None:
+    with database.cursor() as cursor:
+        heard = talk(lambda wire: Client(wire, database, cursor).serve(), messages + SYNC)
+    assert b"C53200\0" in heard or b"C54000\0" in heard
+    stored = heard.count(b"1\0\0\0\x04") + heard.count(b"2\0\0\0\x04")
+    assert stored <= 8 * 2 + 1

@@ -4,7 +4,7 @@ import signal
 import socket
 import struct
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from psycopg.rows import dict_row
 
 from demo.children import free_port
 from pipeline.cli import main
+from tests.query.refused_statements import REFUSED
+from tests.support.flood import is_ended
 from tests.support.processes import Process, tidemark
 from tests.support.sockets import Address, family, listening
 from tests.support.waiting import wait_for
@@ -122,64 +124,7 @@ def test_a_tool_finds_the_views_and_their_columns(server: tuple[int, Process]) -
     engine.dispose()
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "INSERT INTO ledger SELECT * FROM ledger",
-        "DELETE FROM ledger",
-        "UPDATE page_views SET page_views = 0",
-        "CREATE TABLE mine AS SELECT 1",
-        "CREATE VIEW mine AS SELECT 1",
-        "DROP VIEW page_views",
-        "COPY page_views TO 'stolen'",
-        "COPY (SELECT 1) TO PROGRAM 'id'",
-        "COPY page_views FROM STDIN",
-        "EXPORT DATABASE 'stolen'",
-        "ATTACH 'stolen' AS mine",
-        "ATTACH ':memory:' AS mine",
-        "USE stored",
-        "INSTALL httpfs",
-        "LOAD 'stolen'",
-        "CALL pragma_version()",
-        "PRAGMA enable_profiling",
-        "CHECKPOINT",
-        "PREPARE mine AS SELECT 1",
-        "EXECUTE mine",
-        "EXPLAIN ANALYZE DELETE FROM ledger",
-        "EXPLAIN COPY page_views TO 'stolen'",
-        "WITH gone AS (DELETE FROM ledger RETURNING *) SELECT * FROM gone",
-        "SELECT * FROM '/etc/passwd'",
-        'SELECT * FROM "/etc/passwd"',
-        "SELECT * FROM delta.`/x`",
-        "SELECT * FROM read_csv('/etc/passwd')",
-        "SELECT * FROM read_text('/proc/self/environ')",
-        "SELECT * FROM read_blob('/etc/passwd')",
-        "SELECT * FROM glob('/*')",
-        "SELECT * FROM sniff_csv('/etc/passwd')",
-        "SELECT * FROM delta_scan('/x')",
-        "SELECT * FROM parquet_metadata('/x')",
-        "SELECT * FROM query('SELECT 1')",
-        "SELECT * FROM query_table('stored.panes')",
-        "SELECT * FROM json_execute_serialized_sql(json_serialize_sql('SELECT 1'))",
-        "SELECT * FROM arrow_scan(1::pointer, 2::pointer, 3::pointer)",
-        "SELECT * FROM duckdb_settings()",
-        "SELECT * FROM duckdb_secrets()",
-        "SELECT * FROM stored.panes",
-        "SELECT * FROM stored.main.panes",
-        "SELECT * FROM panes",
-        "SELECT (SELECT count(*) FROM stored.main.panes)",
-        "SELECT * FROM page_views WHERE user_id IN (FROM stored.panes SELECT user_id)",
-        "DESCRIBE stored.panes",
-        "SUMMARIZE stored.panes",
-        "SELECT getenv('AWS_SECRET_ACCESS_KEY')",
-        "SELECT reflect('java.lang.System', 'getenv', 'AWS_SECRET_ACCESS_KEY')",
-        "SELECT java_method('java.lang.System', 'getenv')",
-        "SELECT TRANSFORM(user_id) USING 'sh -c id' FROM page_views",
-        "ADD JAR 'x.jar'",
-        "SELECT 1; DELETE FROM ledger",
-        "SELECT * FROM page_views FOR UPDATE; DROP VIEW ledger",
-    ],
-)
+@pytest.mark.parametrize("statement", REFUSED)
 def test_statements_that_do_more_than_read_views_are_refused(client: psycopg.Connection, statement: str) -> None:
     for prepare in (False, True):
         with pytest.raises(psycopg.Error) as refused:
@@ -226,6 +171,15 @@ def test_a_statement_can_be_cancelled(client: psycopg.Connection) -> None:
 def test_a_client_without_user_and_password_is_refused(server: tuple[int, Process], user: str, password: str) -> None:
     with pytest.raises(psycopg.OperationalError):
         psycopg.connect(address(server[0], user, password))
+
+
+def test_connections_that_do_not_log_in_keep_no_client_out(server: tuple[int, Process]) -> None:
+    with ExitStack() as stack:
+        silent = [stack.enter_context(socket.create_connection(("127.0.0.1", server[0]), 10)) for _ in range(100)]
+        with psycopg.connect(address(server[0])) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+            assert is_ended(silent[0])
+            assert connection.execute("SELECT 2").fetchone() == (2,)
 
 
 def test_nothing_is_answered_before_the_log_in(server: tuple[int, Process]) -> None:

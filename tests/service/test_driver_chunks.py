@@ -16,7 +16,7 @@ from pipeline.fold.record_columns import BatchContext
 from pipeline.runtime.spark import spark_session
 from pipeline.service.guesses import Guesses
 from pipeline.settings.model import Settings, SparkSettings
-from pipeline.tables.large import NOTHING, Large
+from pipeline.tables.large import NOTHING, LargeJobs
 from pipeline.tuning import STANDARD
 from producers.encode import header
 from schemas import load_schemas
@@ -159,5 +159,5 @@ def test_a_fold_for_executors_is_not_small() -> None:
         def write(self, *_: object) -> None: ...
         def write_rows(self, *_: object) -> None: ...
 
-    assert not Guesses(Large(NoExecutors(), 300), 128_000_000, STANDARD.large_batch_records).is_small(100, 3)
-    assert Guesses(Large(NoExecutors(), 300), 128_000_000, STANDARD.large_batch_records).is_small(99, 3)
+    assert not Guesses(LargeJobs(NoExecutors(), 300), 128_000_000, STANDARD.large_batch_records).is_small(100, 3)
+    assert Guesses(LargeJobs(NoExecutors(), 300), 128_000_000, STANDARD.large_batch_records).is_small(99, 3)

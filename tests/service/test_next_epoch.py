@@ -13,7 +13,7 @@ from pipeline.event_time.strategies import Punctuated
 from pipeline.event_time.windows.grid import Grid
 from pipeline.kafka.topic import Identity
 from pipeline.pseudonyms import Pseudonyms
-from pipeline.service.next_epoch import Gathered, TopicState, decide, remarks
+from pipeline.service.next_epoch import StartFacts, TopicState, decide, remarks
 from pipeline.settings.model import KafkaSettings
 from pipeline.tables.opening import Opening, Reset
 from tests.support.ledger_rows import ledger_row
@@ -25,7 +25,7 @@ DAYS = Report("days", Grid(86_400_000, 86_400_000), 0)
 POLICY = policy_of(MINUTES)
 KAFKA = KafkaSettings(topic="t", bootstrap_servers="b:9092")
 TOPIC = TopicState(Identity("c", "id"), {0: 0, 1: 0}, {0: 100, 1: 100}, {})
-NEW = Gathered("w", POLICY, KAFKA, None, [], [], replace(TOPIC, start={0: 7, 1: 0}), NOW)
+NEW = StartFacts("w", POLICY, KAFKA, None, [], [], replace(TOPIC, start={0: 7, 1: 0}), NOW)
 OPENING = Opening(POLICY, {}, "c", "id")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.amend.correction_run import title_of
-from pipeline.amend.late_corrections import Chosen
+from pipeline.amend.late_corrections import LetterSelection
 from pipeline.results.corrections import CorrectedEvent, Corrections, known_corrections
 
 
@@ -26,4 +26,4 @@ def test_corrections_are_looked_up_without_creating_their_table(tmp_path: Path) 
     ],
 )
 def test_the_title_names_the_events_that_a_verb_adds(is_judged_again: bool, dry_run: bool, title: str) -> None:
-    assert title_of(Chosen(is_judged_again=is_judged_again), dry_run=dry_run) == title
+    assert title_of(LetterSelection(is_judged_again=is_judged_again), dry_run=dry_run) == title

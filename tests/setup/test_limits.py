@@ -70,10 +70,10 @@ def test_a_container_that_is_too_small_is_reported_in_a_sentence(tmp_path: Path)
 def test_spark_is_given_what_the_container_has_unless_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "cores", lambda: 3)
     monkeypatch.setattr(limits, "memory", lambda _: 3 * GIB)
-    properties = _deployment(SparkSettings(), "console")
+    properties = _deployment(SparkSettings(), "console", [])
     assert (properties["spark.master"], properties["spark.sql.shuffle.partitions"]) == ("local[6]", "3")
     assert properties["spark.driver.memory"] == "1536m"
-    assert "spark.driver.memory" not in _deployment(SparkSettings(conf={"spark.driver.memory": "5g"}), "console")
+    assert "spark.driver.memory" not in _deployment(SparkSettings(conf={"spark.driver.memory": "5g"}), "console", [])
 
 
 @pytest.mark.skipif(MACHINE < 2, reason="the machine has one core")
@@ -137,4 +137,4 @@ def test_large_pieces_of_memory_are_given_back_when_they_are_freed() -> None:
 
     if retained_mib("None") < 100:
         pytest.skip("this allocator gives it back by itself")
-    assert retained_mib("limits.give_back_freed()") < 20
+    assert retained_mib("limits.return_freed_memory()") < 20

@@ -4,9 +4,9 @@ import pytest
 
 from pipeline.errors import SetUpError
 from pipeline.settings.start_position import (
-    At,
-    Committed,
+    AtTime,
     Earliest,
+    GroupOffsets,
     Latest,
     Offsets,
     StartPosition,
@@ -20,10 +20,10 @@ from tests.support.parsed_settings import parsed_settings
     [
         ("earliest", Earliest()),
         ("latest", Latest()),
-        ("timestamp:1970-01-01T00:00:01.5Z", At(1500)),
-        ("timestamp:1970-01-01T02:00+02:00", At(0)),
-        ("timestamp:1970-01-02", At(86_400_000)),
-        ("group:reports:v2", Committed("reports:v2")),
+        ("timestamp:1970-01-01T00:00:01.5Z", AtTime(1500)),
+        ("timestamp:1970-01-01T02:00+02:00", AtTime(0)),
+        ("timestamp:1970-01-02", AtTime(86_400_000)),
+        ("group:reports:v2", GroupOffsets("reports:v2")),
         ('offsets:{"0": 3, "12": 0}', Offsets({0: 3, 12: 0})),
     ],
 )

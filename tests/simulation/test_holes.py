@@ -62,7 +62,7 @@ def closed_until(warehouse: Path, name: str = "page_views") -> float:
 def put_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], str]:
     """Resets the watermark to minute 25, by the clock."""
     monkeypatch.setattr(reset_verb, "now_ms", lambda: AT_25)
-    return lambda: reset_verb.reset(str(tmp_path), AT_25, "a wrong clock", does_it=True)
+    return lambda: reset_verb.reset(str(tmp_path), AT_25, "a wrong clock", confirmed=True)
 
 
 def cut_off(monkeypatch: pytest.MonkeyPatch, one: Process, module: ModuleType, step: str) -> None:

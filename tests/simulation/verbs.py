@@ -12,7 +12,7 @@ from pipeline import columns as c
 from pipeline.amend import late_corrections
 from pipeline.amend import watermark_reset as reset_verb
 from pipeline.amend.erase.erasure import erase_person
-from pipeline.amend.late_corrections import Chosen, apply_corrections
+from pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from pipeline.errors import SetUpError, TransientError
 from pipeline.event_time.checks import Check
 from pipeline.fold.dead_letter_reader import BELONGS
@@ -66,12 +66,14 @@ def _settings(warehouse: str, rules: Rules) -> Any:
 
 def correct(warehouse: str, rules: Rules) -> None:
     """`tidemark correct`."""
-    apply_corrections(_settings(warehouse, rules), Chosen(reasons=("too_late", "partly_late")))
+    apply_corrections(_settings(warehouse, rules), LetterSelection(reasons=("too_late", "partly_late")))
 
 
 def replay(warehouse: str, rules: Rules) -> None:
     """`tidemark replay` of malformed and future records, which the rules of now accept."""
-    apply_corrections(_settings(warehouse, rules), Chosen(reasons=("malformed", "future"), is_judged_again=True))
+    apply_corrections(
+        _settings(warehouse, rules), LetterSelection(reasons=("malformed", "future"), is_judged_again=True)
+    )
 
 
 def erase(warehouse: str, user: str) -> None:
@@ -86,7 +88,7 @@ def erase(warehouse: str, user: str) -> None:
 def reset(warehouse: str, to: int, now: int) -> None:
     """`tidemark reset-watermark`, by a clock that shows `now`; the watermark is put back to `to`."""
     put(reset_verb, now_ms=lambda: now)
-    reset_verb.reset(warehouse, to, "a wrong clock", does_it=True)
+    reset_verb.reset(warehouse, to, "a wrong clock", confirmed=True)
 
 
 def was_reset(warehouse: str) -> bool:

@@ -24,7 +24,7 @@ from pipeline.service.maintenance import Maintenance
 from pipeline.service.outbox import Offer, Outbox
 from pipeline.service.publisher import publish_due
 from pipeline.service.publisher_step import Maintain, PublisherState, Sleep, next_step
-from pipeline.service.recovery import Opened, OwnEpoch, open_epoch
+from pipeline.service.recovery import OpenedEpoch, OwnEpoch, open_epoch
 from pipeline.service.resources import Resources
 from pipeline.settings.model import KafkaSettings
 from pipeline.tables.appender import Appender
@@ -116,7 +116,7 @@ class Process:
             tuning=TUNING,
         )
 
-    def _hold(self, opened: Opened) -> None:
+    def _hold(self, opened: OpenedEpoch) -> None:
         self._opened = opened
         self.progress, self.publication, self._remembered = opened.progress, opened.publication, opened.remembered
         self.upkeep = Maintenance(self.resources, opened.compaction)

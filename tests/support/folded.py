@@ -64,11 +64,16 @@ def verdicts(
 
 
 def verdicts_of(
-    schemas: EventSchemas, values: Sequence[bytes | None], where: str = "", kafka_timestamp: int = NOW
+    schemas: EventSchemas,
+    values: Sequence[bytes | None],
+    where: str = "",
+    kafka_timestamp: int = NOW,
+    time: Mapping[str, str] | None = None,
 ) -> list[tuple[Check, bool]]:
     """Returns for each value, in order, its check and whether it meets the condition of a report."""
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
-    policy = Settings.model_validate({"reports": {"few": {"keys": ["user_id"], "where": where}}}).policy()
+    reports = {"few": {"keys": ["user_id"], "where": where}}
+    policy = Settings.model_validate({"reports": reports, "time": time or {}}).policy()
     count = len(values)
     plan = FoldPlan(schemas, policy, count)
     rows = pa.table([[b"k"] * count, values, [*range(count)], [0] * count, [kafka_timestamp] * count], schema=_RECORDS)

@@ -12,6 +12,7 @@ _COMPILER: Final[Any] = import_module("re._compiler")
 Node = tuple[Any, Any]
 _SINGLE: Final = frozenset({"ANY", "IN", "LITERAL", "NOT_LITERAL"})
 """Nodes that match one character."""
+_BOUNDARY: Final = re.compile(r"\b")
 
 
 def regex_steps(pattern: re.Pattern[str], method: str, text: str) -> int:
@@ -66,7 +67,8 @@ class _Matcher:
 
     def _at(self, where: Any, start: int) -> Iterator[int]:
         self.steps += 1
-        if start == {"AT_BEGINNING": 0, "AT_END": len(self._text)}[str(where)]:
+        boundary = start if _BOUNDARY.match(self._text, start) else -1
+        if start == {"AT_BEGINNING": 0, "AT_END": len(self._text), "AT_BOUNDARY": boundary}[str(where)]:
             yield start
 
     def _branch(self, argument: Any, start: int) -> Iterator[int]:

@@ -1,7 +1,7 @@
 """Records on a topic, well-formed or not, each with the Kafka timestamp that the test gives it."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from confluent_kafka import Producer
@@ -19,6 +19,7 @@ class Raw:
     key: bytes | None = None
     partition: int = 0
     timestamp_ms: int = 0
+    headers: Mapping[str, bytes] | None = None
 
 
 def event(
@@ -53,6 +54,7 @@ def send(bootstrap_servers: str, topic: str, records: Iterable[Raw]) -> None:
             record.partition,
             on_delivery=lambda error, _: errors.append(error) if error else None,
             timestamp=record.timestamp_ms or time.time_ns() // 1_000_000,
+            headers=[*(record.headers or {}).items()],
         )
     assert producer.flush(PATIENCE_S) == 0
     assert not errors

@@ -2,7 +2,7 @@
 
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
-from pipeline.results.due import Due
+from pipeline.results.due import WindowsToPublish
 
 SECOND = 1000
 HOUR = 3600 * SECOND
@@ -10,8 +10,8 @@ GRID = Grid(HOUR, 7 * SECOND)
 """An event belongs to 514 windows of 3,600 panes each."""
 
 
-def due(ends: range) -> Due:
-    return Due(Report("a", GRID, 0), GRID, ends, dict.fromkeys(ends, 1), batch=1, most_panes=4096)
+def due(ends: range) -> WindowsToPublish:
+    return WindowsToPublish(Report("a", GRID, 0), GRID, ends, dict.fromkeys(ends, 1), batch=1, most_panes=4096)
 
 
 def test_many_windows_with_two_events_are_one_statement() -> None:

@@ -91,6 +91,8 @@ def test_windows_are_never_taken_together_where_two_of_them_are_too_many() -> No
     #  six windows with as many rows as four statements may have: two at a time would be half as many again
     windows = POLICY.reports[0].windows
     assert isinstance(windows, Periodic)
-    found = due.Due(POLICY.reports[0], windows, range(60_000, 420_000, 60_000), {}, 1, STANDARD.statement_panes)
+    found = due.WindowsToPublish(
+        POLICY.reports[0], windows, range(60_000, 420_000, 60_000), {}, 1, STANDARD.statement_panes
+    )
     assert [len(part.ends) for part in found.parts(4)] == [1] * 6
     assert [len(part.ends) for part in found.parts(2)] == [3, 3]

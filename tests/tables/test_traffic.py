@@ -9,13 +9,14 @@ import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable
 
+from benchmarks.ours import amplification
 from pipeline.amend.erase.erasure import erase_person
 from pipeline.runtime.disk import Purpose
 from pipeline.settings.model import Settings
 from pipeline.tables.handle import Handle
 from pipeline.tables.merging import merge_small_files
 from pipeline.tables.schemas import results_of
-from pipeline.tables.traffic import Meter, amplification, traffic
+from pipeline.tables.traffic import Meter, traffic
 from pipeline.tuning import Tuning
 from tests.verify.site import POLICY, REPORTS, Event, Site
 

@@ -20,7 +20,7 @@ from pipeline.event_time.windows.grid import Grid
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import SparkSettings
 from pipeline.tables.executors import SparkExecutors, require_client
-from pipeline.tables.large import FOLDER, NOTHING, FilesView, Large
+from pipeline.tables.large import FOLDER, NOTHING, FilesView, LargeJobs
 from pipeline.tables.schemas import result_of
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.warehouse import rows
@@ -82,7 +82,7 @@ def test_both_engines_publish_the_same_tables(spark: SparkSession, of: list[list
         # The watermark follows the events, so the last one fires all windows.
         of = [*of, [Event(90)]]
         played(Site(work / "driver", SOME).open(), of)
-        played(Site(work / "spark", SOME, large=Large(SparkExecutors(spark), 1)).open(), of)
+        played(Site(work / "spark", SOME, large=LargeJobs(SparkExecutors(spark), 1)).open(), of)
         for report in LARGE:
             spec = result_of(report)
             driver, spark_table = (DeltaTable(spec.uri(str(work / name))) for name in ("driver", "spark"))
@@ -122,7 +122,7 @@ def test_files_of_a_killed_service_that_were_not_committed_do_not_count(tmp_path
     def killed() -> None:
         raise KeyboardInterrupt
 
-    site = played(Site(tmp_path, ONE, large=Large(Watched(spark, killed), 1)).open(), TWO_LATER[:1])
+    site = played(Site(tmp_path, ONE, large=LargeJobs(Watched(spark, killed), 1)).open(), TWO_LATER[:1])
     with pytest.raises(KeyboardInterrupt):
         site.batch(*TWO_LATER[1])
     assert not rows(tmp_path, "page_views")
@@ -136,7 +136,7 @@ def test_a_service_that_was_replaced_while_executors_wrote_cannot_commit(tmp_pat
     def replaced() -> None:
         Site(tmp_path, ONE, number=site.number, position=3, last=site.number, watermark=site.watermark).open()
 
-    site = Site(tmp_path, ONE, large=Large(Watched(spark, replaced), 1)).open()
+    site = Site(tmp_path, ONE, large=LargeJobs(Watched(spark, replaced), 1)).open()
     site.batch(*TWO_LATER[0])
     with pytest.raises(Replaced):
         site.batch(*TWO_LATER[1])
@@ -150,7 +150,7 @@ def test_rows_are_computed_again_after_a_concurrent_commit(tmp_path: Path, spark
     def compacted() -> None:
         DeltaTable(str(tmp_path / "page_views")).optimize.compact()
 
-    site = Site(tmp_path, ONE, large=Large(Watched(spark, nothing, compacted), 1)).open()
+    site = Site(tmp_path, ONE, large=LargeJobs(Watched(spark, nothing, compacted), 1)).open()
     played(site, TWO_LATER)
     assert {row[c.USER_ID]: row[c.PAGE_VIEWS] for row in rows(tmp_path, "page_views")} == {"ann": 1, "bob": 1, "cid": 1}
     assert not loose(tmp_path)
@@ -164,7 +164,7 @@ def test_a_file_that_a_lost_executor_writes_later_is_not_committed(tmp_path: Pat
             attempt.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, attempt)
 
-    played(Site(tmp_path, ONE, large=Large(Watched(spark, written_again), 1)).open(), TWO_LATER[:2])
+    played(Site(tmp_path, ONE, large=LargeJobs(Watched(spark, written_again), 1)).open(), TWO_LATER[:2])
     assert sorted(row[c.USER_ID] for row in rows(tmp_path, "page_views")) == ["ann", "bob"]
 
 
@@ -177,7 +177,7 @@ def test_a_store_without_a_client_is_reported_at_the_start(spark: SparkSession, 
 
 def test_the_driver_does_small_jobs(tmp_path: Path, spark: SparkSession) -> None:
     reported = list[tuple[str, str]]()
-    large = Large(SparkExecutors(spark), 3, lambda job, by: reported.append((job, by)))
+    large = LargeJobs(SparkExecutors(spark), 3, lambda job, by: reported.append((job, by)))
     played(Site(tmp_path, ONE, large=large).open(), TWO_LATER)
     # Two rows of panes in the window at first, then three.
     assert reported == [("publication", "driver"), ("publication", "executors")]

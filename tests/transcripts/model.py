@@ -194,7 +194,17 @@ class Model:
         if strategy == "time_lag":
             return self.clock - self.transcript.milliseconds("lag")
         active = [partition.newest for number, partition in enumerate(self.partitions) if not self.is_idle(number)]
-        if not active and self.transcript.value("all_idle") == "advance" and self.watermark != NONE:
+        if not active:  # those that were heard of last were the last to become idle
+            active = [
+                one.newest
+                for one in self.partitions
+                if all(one.heard_at >= other.heard_at for other in self.partitions)
+            ]
+        if (
+            all(map(self.is_idle, range(len(self.partitions))))
+            and self.transcript.value("all_idle") == "advance"
+            and self.watermark != NONE
+        ):
             return self.clock - bound
         return min(active, default=NONE) - bound * int(strategy == "bounded")
 

@@ -30,7 +30,7 @@ from pipeline.results.result_table import published
 from pipeline.sketches import sketch_of
 from pipeline.tables.appender import Appender
 from pipeline.tables.housekeeping import pane_starts, remove_uncommitted, take_over
-from pipeline.tables.large import NOTHING, Large
+from pipeline.tables.large import NOTHING, LargeJobs
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.opening import Opening, with_closed
 from pipeline.tables.schemas import DEAD_LETTERS, PANES, result_of
@@ -117,7 +117,7 @@ class Site:
     """When the next batch is committed, by the service's clock."""
     silent: Mapping[int, int | None] = field(default_factory=dict)
     """Further partitions without records, with the highest event time of each."""
-    large: Large = NOTHING
+    large: LargeJobs = NOTHING
     """The jobs of executors."""
     tuning: Tuning = STANDARD
 

@@ -1,4 +1,4 @@
-"""Removes files that no version needs, and files with the user that a refused commit left."""
+"""Removes files that no version needs, and files of refused commits that contain the user."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

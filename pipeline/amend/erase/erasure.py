@@ -39,13 +39,13 @@ _PASSES: Final = 10
 _RECORDED_SQL: Final = 'SELECT "table" AS name, sum(events) AS events FROM erasures GROUP BY "table"'
 
 
-def erase(settings: Settings, user: str, *, does_it: bool, drops_later: bool = False) -> None:
-    """Erases a user if `does_it`, and prints the number of rows by table. Raises what `erase_person` raises.
+def erase(settings: Settings, user: str, *, confirmed: bool, drops_later: bool = False) -> None:
+    """Erases a user if `confirmed`, and prints the number of rows by table. Raises what `erase_person` raises.
 
     Raises NothingFound if no table has a row of the user, unless later events are dropped.
     """
-    pending = drop_later(*_named(settings, user)) if does_it and drops_later else None
-    rows = erase_person(settings, user) if does_it else persons_rows(settings, user)
+    pending = drop_later(*_named(settings, user)) if confirmed and drops_later else None
+    rows = erase_person(settings, user) if confirmed else persons_rows(settings, user)
     if not rows and not drops_later:
         raise NothingFound(f"no table has a row of the user {quoted(user)}: check the id, which must match exactly")
     table = Table("table", "rows of the user")
@@ -53,8 +53,8 @@ def erase(settings: Settings, user: str, *, does_it: bool, drops_later: bool = F
         table.add_row(name, f"{count:,}")
     Console().print(table)
     done = "They are erased." if rows else "No table has a row of the user."
-    click.echo(done if does_it else "Nothing is changed: say --yes to erase them.")
-    if does_it and drops_later:
+    click.echo(done if confirmed else "Nothing is changed: say --yes to erase them.")
+    if confirmed and drops_later:
         click.echo("Later events of the user are dropped.")
     if pending is not None:
         click.echo(
@@ -71,7 +71,7 @@ def count_again(settings: Settings, user: str) -> None:
 
 
 def persons_rows(settings: Settings, user: str) -> dict[str, int]:
-    """Returns the number of a user's rows by table. Raises SetUpError if it is no warehouse, or has another key."""
+    """Returns the number of a user's rows by table. Raises SetUpError if it is not a warehouse, or has another key."""
     tables, person = _named(settings, user)
     return tables.row_counts(person)
 
@@ -129,7 +129,7 @@ def _record(tables: PersonalTables, rows: Mapping[str, int]) -> None:
 
 
 def _unrecorded_events(tables: PersonalTables, erasures: DeltaTable) -> dict[str, int]:
-    """Returns by report the number of erased events that the panes have and `erasures` does not."""
+    """Returns, by report, how many erased events the panes record that `erasures` does not."""
     panes = DeltaTable(PANES.uri(tables.warehouse))
     recorded = {row["name"]: row["events"] or 0 for row in rows_of(_RECORDED_SQL, erasures=erasures)}
     erased = {name: panes.transaction_version(f"{ERASED_EVENTS_APP}{name}") or 0 for name in tables.personal}

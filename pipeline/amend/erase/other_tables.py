@@ -67,7 +67,7 @@ def remove_corrections(tables: PersonalTables, person: Person) -> None:
 
 
 def remove_rows(tables: PersonalTables, person: Person) -> None:
-    """Removes the rows of each report by users, the last of them in a commit at exactly the next version.
+    """Removes the user's rows from each report by users; the last commit must land at exactly the next version.
 
     Publications of older panes or corrections are refused after it.
     """
@@ -88,7 +88,7 @@ def _erasing(handle: Handle) -> list[Transaction]:
 
 
 def _settled(tables: PersonalTables, name: str) -> _Bound | None:
-    """Returns the bound up to which the service writes no row any more, None if it may write every row."""
+    """Returns the bound up to which the service no longer writes rows; None if it may write any row."""
     consumer = tables.personal[name]
     if isinstance(consumer, UserTotals):
         return None

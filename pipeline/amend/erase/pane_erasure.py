@@ -1,7 +1,7 @@
 """Removes a user's panes of reports by users, and records in the same commit how many events they were.
 
 The rows of these reports are removed after the panes, so that no publication can restore them. Until then the panes
-store a hash of the user, so that a run after one that was killed does not count the events again.
+store a hash of the user, so that a run that follows a killed run does not count the events again.
 """
 
 from collections.abc import Mapping

@@ -140,7 +140,7 @@ class Cluster:
         return _answer(asked[topic], patience, f"topic {topic}")
 
     def _has_groups(self) -> bool:
-        """Tests whether the topic of consumer groups exists; to ask for a group would create it."""
+        """Tests whether the topic of consumer groups exists; asking for a group would create it."""
         try:
             self._described(_OFFSETS)
         except TransientError as error:

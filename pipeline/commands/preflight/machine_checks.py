@@ -16,7 +16,7 @@ from pipeline.commands.preflight.check_result import CheckResult, failure, passe
 from pipeline.errors import SetUpError
 from pipeline.reading.health_client import open_page
 from pipeline.runtime.jars import cache, locked, mirror, missing
-from pipeline.runtime.java import ask, find_java
+from pipeline.runtime.java import find_java, probe_java
 from pipeline.runtime.spark import CLOSED, SPARK_JARS, given_properties
 from pipeline.settings.model import MetricsSettings, Settings
 
@@ -35,7 +35,7 @@ _SOURCE: Final = ":spark-sql-kafka-0-10_"
 def check_java() -> Iterator[CheckResult]:
     """Finds the Java that Spark would use. Raises SetUpError if no Java is found."""
     home = find_java()
-    java = ask(home / "bin" / "java")
+    java = probe_java(home / "bin" / "java")
     yield passed("java", f"Java {java.version if java else ''} in {home}")
 
 

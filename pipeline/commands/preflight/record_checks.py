@@ -2,9 +2,10 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final
 
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from pyspark.sql import DataFrame, SparkSession
 
 from command_line.counts import counted
@@ -18,6 +19,7 @@ from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.fold_result import InSpark
 from pipeline.fold.record_columns import BatchContext
 from pipeline.fold.wire_format import FRAME_BYTES
+from pipeline.kafka.clients import librdkafka_client
 from pipeline.kafka.ranges import TopicRanges
 from pipeline.kafka.topic import Topic
 from pipeline.runtime.spark import spark_session
@@ -33,6 +35,12 @@ _STARTS: Final = {
     b"PK": "zip",
 }
 _JSON: Final = "JSON"
+_LONG_IDS: Final = "Avro with schema ids of eight bytes"
+_ID_HEADERS: Final = ("__value_schema_id", "apicurio.value.globalId", "apicurio.value.contentId")
+"""The headers in which serializers of Confluent and Apicurio name the schema of a value."""
+_HEADERS_S: Final = 5.0
+_LONG_IDS_START: Final = bytes(FRAME_BYTES)
+"""No registry has an id 0."""
 _TEXT: Final = {*range(32, 127), *b"\t\n\r"}
 
 
@@ -54,7 +62,7 @@ def check_records(settings: Settings, topic: Topic, now: Callable[[], int]) -> I
         yield warning("records", "the newest offsets of the topic hold no records: they are aborted or compacted")
     elif not valid:
         kind = likely_format(row[c.VALUE] for row in records.select(c.VALUE).limit(_LOOKED_AT).collect())
-        cause = _cause(kind, settings) if kind else ""
+        cause = _cause(kind, _header_names(newest), settings)
         yield failure("records", f"{newest_count}: no event counts: {reasons}{cause}")
     elif malformed > read * settings.dead_letters.limit:
         yield failure("records", f"{newest_count}: too many are malformed to start: {reasons}")
@@ -64,8 +72,20 @@ def check_records(settings: Settings, topic: Topic, now: Callable[[], int]) -> I
         yield passed("records", f"{newest_count}: all count")
 
 
-def _cause(kind: str, settings: Settings) -> str:
-    """Returns the sentence about values of the format `kind`, of which no event counts."""
+def _cause(kind: str | None, header_names: Collection[str], settings: Settings) -> str:
+    """Returns the sentence about values of the format `kind`, of which no event counts; empty if nothing is known."""
+    if header := next(filter(header_names.__contains__, _ID_HEADERS), None):
+        return (
+            f". The schema ids are in headers ({header}), which are not read: let producers write them into the value, "
+            'see "Ids of schemas" in schemas/README.md'
+        )
+    if kind is None:
+        return ""
+    if kind == _LONG_IDS:
+        return (
+            f'. The values look like {kind}: set schemas.registry.ids to "auto" (see "Ids of schemas" in '
+            "schemas/README.md), or name a folder with their schemas"
+        )
     if kind != _JSON:
         return f". The values look like {kind}, which is not read"
     if settings.schemas.format == "avro":
@@ -86,7 +106,11 @@ def _format_of(value: bytes) -> str | None:
     value = value[FRAME_BYTES:] if value.startswith(b"\0") and value[FRAME_BYTES : FRAME_BYTES + 1] == b"{" else value
     if value.lstrip()[:1] in (b"{", b"["):
         return _JSON if _is_json(value) else "text"
-    return "text" if {*value[:64]} <= _TEXT else None
+    if value.startswith(_LONG_IDS_START):
+        return _LONG_IDS
+    if {*value[:64]} <= _TEXT:
+        return "text"
+    return None if value.startswith(b"\0") else "Avro or Protobuf without a schema id"
 
 
 def _is_json(value: bytes) -> bool:
@@ -103,6 +127,25 @@ def _newest(spark: SparkSession, settings: Settings, topic: Topic) -> TopicRange
     most = -(-_SAMPLE // max(len(ends), 1))
     starts = {partition: max(end - most, earliest[partition]) for partition, end in ends.items()}
     return None if starts == ends else TopicRanges(spark, settings.kafka, starts, ends)
+
+
+def _header_names(newest: TopicRanges) -> set[str]:
+    """Returns the names of the headers of the newest record of each partition; empty if the brokers do not answer."""
+    options = {**librdkafka_client(newest.kafka), "group.id": newest.kafka.group_id, "enable.auto.commit": False}
+    last = [
+        TopicPartition(newest.kafka.topic, partition, end - 1)
+        for partition, end in newest.ends.items()
+        if end > newest.starts[partition]
+    ]
+    consumer = Consumer(options)
+    try:
+        consumer.assign(last)
+        records = consumer.consume(len(last), _HEADERS_S)
+        return {header[0] for record in records for header in record.headers() or ()}
+    except KafkaException:
+        return set()
+    finally:
+        consumer.close()
 
 
 def _judge(settings: Settings, newest: TopicRanges, now: int) -> tuple[Tallies, DataFrame]:

@@ -18,7 +18,7 @@ from pipeline.tables.probe import probe
 
 
 def check_store(warehouse: str) -> Iterator[CheckResult]:
-    """Checks that the warehouse is writable, and that of two concurrent writers one fails. Raises SetUpError if not."""
+    """Checks that the warehouse is writable, and refuses the second of two writers. Raises SetUpError if not."""
     folder = local(warehouse)
     existing = warehouse if folder is None else str(_existing(folder))
     probe(existing)

@@ -17,7 +17,7 @@ from pipeline.instants import now_ms, time_of
 from pipeline.reading.last_batches import last_rows, last_versions
 from pipeline.runtime import limits
 from pipeline.runtime.jars import cache, locked, missing
-from pipeline.runtime.java import ask, find_java
+from pipeline.runtime.java import find_java, probe_java
 from pipeline.settings.sources import Source, merged
 from pipeline.tables.opening import VERSION
 from pipeline.verifier.invariants import verify
@@ -32,7 +32,7 @@ _INTRODUCTION: Final = (
 
 
 def bundle_text(sources: Sequence[Source], *, verifies: bool) -> str:
-    """Returns all sections. A section that cannot be made has the kind of the error, without its message."""
+    """Returns all sections. A section that fails contains the type of the error, without its message."""
     warehouse = str(merged(sources).get("warehouse") or "")
     sections: dict[str, Callable[[], Iterator[str]]] = {
         "versions": _versions,
@@ -66,7 +66,7 @@ def _versions() -> Iterator[str]:
     for name in dict.fromkeys(re.split(r"[^\w.-]", each)[0] for each in requires("tidemark-lake") or ()):
         yield f"{name} {_installed(name)}"
     try:
-        java = ask(find_java() / "bin" / "java")
+        java = probe_java(find_java() / "bin" / "java")
         yield f"Java {java.version if java else 'does not run'}"
     except SetUpError:
         yield "Java is missing, or of a version that Spark does not support"

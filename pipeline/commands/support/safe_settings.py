@@ -1,4 +1,4 @@
-"""The settings as a bug report may show them: only values of forms that hold neither secrets nor personal data."""
+"""The settings as a bug report may show them: only values whose form cannot hold secrets or personal data."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,12 +14,12 @@ from pipeline.settings.sources import Source, merged, source_of
 
 _HIDDEN: Final = "(hidden)"
 _MEASURED: Final = frozenset({"INTEGER", "NUMBER", "DURATION", "DURATION|off"})
-"""Forms of settings that are shown if they are valid; all other texts are hidden."""
+"""Forms whose valid values are shown; all other texts are hidden."""
 _NUMBER: Final = re.compile(r"(?i)true|false|off|\d{1,12}(\.\d{1,12})?[kmgt]?b?")
 _FIELD: Final = re.compile(r"@?[A-Za-z_]\w{0,60}(\.([A-Za-z_]\w{0,60}|\d{1,3})){0,9}")
 _NAME: Final = re.compile(r"[A-Za-z][\w.-]{0,99}")
 _SECRET: Final = re.compile(r"(?i)secret|pass|pwd|pin|token|credential|key|jaas|auth|user|^spark\.hadoop\.")
-"""Names of properties of Spark whose values are hidden, also if they are numbers."""
+"""Names of properties of Spark whose values are hidden, even if they are numbers."""
 _WORDS: Final = frozenset({USER_ID, PAGE_URL, EVENT_TYPE, *MEASURES})
 """Texts in definitions of reports that are shown."""
 
@@ -46,14 +46,14 @@ def _value_text(setting: Setting, value: Any) -> str:
 
 
 def _is_valid(setting: Setting, text: str) -> bool:
-    """Returns whether the form of a setting allows to show this text."""
+    """Returns whether a text may be shown, given the form of its setting."""
     if setting.form == "FIELD":
         return bool(_FIELD.fullmatch(text))
     return text in setting.choices or (setting.form in _MEASURED and _is_harmless(text))
 
 
 def _tree(value: Any) -> str:
-    """Returns a value in which every text is hidden that is no number, duration, time zone or word of a report."""
+    """Returns a value without texts, except numbers, durations, time zones and words of report definitions."""
     match value:
         case Mapping():
             return f"{{{', '.join(f'{_name(name)}: {_tree(entry)}' for name, entry in value.items())}}}"

@@ -10,7 +10,7 @@ _PATTERNS: Final = {
     "address": re.compile(r"(?<![\w.])\d{1,3}(\.\d{1,3}){3}(?!\.?\w)"),
     "path": re.compile(r"(?<![\w.>=-])~?/[^\s'\",;()]+"),
 }
-"""By the word that replaces a match, in this order: a URL contains a path."""
+"""Patterns by the word that replaces a match. URLs come first, because they contain paths."""
 _MAYBE_IPV6: Final = re.compile(r"(?<!\w)[0-9a-f]*:[0-9a-f:.]*[0-9a-f:](?!\w)", re.IGNORECASE)
 
 

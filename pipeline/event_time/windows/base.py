@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Generic, NamedTuple, Self
 
-from pipeline.event_time.firing import Firing, FiringT_co, Moved, Published, Steps
+from pipeline.event_time.firing import CountedBatch, Firing, FiringT_co, PublicationState, Steps
 
 
 class Window(NamedTuple):
@@ -37,7 +37,7 @@ class State(ABC, Generic[FiringT_co]):
         return None
 
     @abstractmethod
-    def after_batch(self, moved: Moved) -> tuple[FiringT_co, Self]:
+    def after_batch(self, moved: CountedBatch) -> tuple[FiringT_co, Self]:
         """Returns what a batch makes due, and the state after it."""
 
     @abstractmethod
@@ -102,5 +102,5 @@ class Windows(ABC):
         """Returns the latest end of a window at or before `watermark`."""
 
     @abstractmethod
-    def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> State[Firing]:
+    def state(self, terms: Terms, panes: Iterable[int], published: PublicationState, steps: Steps) -> State[Firing]:
         """Returns the state from the tables: starts of panes, what is published, and watermark steps."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from pipeline.event_time import rules
-from pipeline.event_time.firing import CountsDue, Moved, Published, Steps
+from pipeline.event_time.firing import CountedBatch, CountsDue, PublicationState, Steps
 from pipeline.event_time.windows.base import State, Terms, Window, Windows
 
 
@@ -39,7 +39,7 @@ class Counts(Windows):
         """Returns `NO_WATERMARK`, because no watermark ends a window."""
         return rules.NO_WATERMARK
 
-    def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> "CountState":  # noqa: ARG002 - the signature of `Windows`
+    def state(self, terms: Terms, panes: Iterable[int], published: PublicationState, steps: Steps) -> "CountState":  # noqa: ARG002 - the signature of `Windows`
         """Returns the state: full windows are published up to a batch."""
         return CountState(published.batch)
 
@@ -51,7 +51,7 @@ class CountState(State[CountsDue]):
     published: int = 0
     """The batch up to which full windows are published."""
 
-    def after_batch(self, moved: Moved) -> tuple[CountsDue, Self]:
+    def after_batch(self, moved: CountedBatch) -> tuple[CountsDue, Self]:
         """Makes windows that became full due, if events were counted."""
         return self.at_start(moved.after, moved.batch) if moved.panes else (CountsDue(), self)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from pipeline.event_time import lateness, rules
-from pipeline.event_time.firing import Moved, Published, Steps, WatermarkStep, WindowsDue
+from pipeline.event_time.firing import CountedBatch, PublicationState, Steps, WatermarkStep, WindowsDue
 from pipeline.event_time.windows.base import State, Terms, Window, Windows
 
 
@@ -44,7 +44,7 @@ class Periodic(Windows):
         """Returns the last end of a window at or before `horizon`: all windows of later times end after it."""
         return self.reached(horizon)
 
-    def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> "PeriodicState":
+    def state(self, terms: Terms, panes: Iterable[int], published: PublicationState, steps: Steps) -> "PeriodicState":
         """Returns the state: the windows of `panes` that were not published as closed are open."""
         open_ends = frozenset(end for end in _ends(panes, self) if not lateness.is_closed(end, published.closed_until))
         state = PeriodicState(terms, self, open_ends)
@@ -67,7 +67,7 @@ class PeriodicState(State[WindowsDue]):
         """Count of windows that are not closed."""
         return len(self.open)
 
-    def after_batch(self, moved: Moved) -> tuple[WindowsDue, Self]:
+    def after_batch(self, moved: CountedBatch) -> tuple[WindowsDue, Self]:
         """Makes windows due that the watermark reached, and fired windows that changed.
 
         If windows overlap, a late event may change some of its windows after others have closed. With measures of

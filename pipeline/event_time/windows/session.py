@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from pipeline.event_time import lateness, rules
-from pipeline.event_time.firing import Moved, Published, SessionsDue, Steps, WatermarkStep
+from pipeline.event_time.firing import CountedBatch, PublicationState, SessionsDue, Steps, WatermarkStep
 from pipeline.event_time.windows.base import State, Terms, Window, Windows
 
 
@@ -47,7 +47,7 @@ class Sessions(Windows):
         """Returns the earliest time whose own window ends after `horizon`."""
         return horizon - self.gap_ms + 1
 
-    def state(self, terms: Terms, panes: Iterable[int], published: Published, steps: Steps) -> "SessionState":  # noqa: ARG002 - the signature of `Windows`
+    def state(self, terms: Terms, panes: Iterable[int], published: PublicationState, steps: Steps) -> "SessionState":  # noqa: ARG002 - the signature of `Windows`
         """Returns the state: sessions that were not published as closed may still change."""
         return SessionState(terms, published.closed_until, steps)
 
@@ -61,7 +61,7 @@ class SessionState(State[SessionsDue]):
     """Sessions that end at or before this time were published as closed."""
     steps: Steps = ()
 
-    def after_batch(self, moved: Moved) -> tuple[SessionsDue, Self]:
+    def after_batch(self, moved: CountedBatch) -> tuple[SessionsDue, Self]:
         """Makes sessions due that ended since the last batch or may have changed."""
         if moved.after == moved.before and not moved.panes:
             return SessionsDue(), self

@@ -76,9 +76,9 @@ def _late(
     late_from: Callable[[Sequence[Report], int], int],
     reasons: str,
 ) -> list[EventsBySlack]:
-    """Returns the dead letters of an epoch with these reasons, in SQL, by slack: pane and watermark determine it.
+    """Counts the dead letters of an epoch by slack, which pane and watermark determine.
 
-    `late_from` returns the watermark from which an event of a time is late.
+    `reasons` are SQL literals. `late_from` returns the watermark from which an event at a given time is late.
     """
     grid = groupings(policy.consumers)
     time = c.KAFKA_TIMESTAMP if policy.time_of is TimeOf.INGESTION else c.EVENT_TIME

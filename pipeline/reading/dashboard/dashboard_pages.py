@@ -31,7 +31,7 @@ from pipeline.reading.dashboard.live_page import (
 )
 from pipeline.reading.dashboard.overview import Overview, overview_of
 from pipeline.reading.dashboard.service_watch import ServiceWatch
-from pipeline.reading.dashboard.shared_views import NotFound, Read, SharedViews
+from pipeline.reading.dashboard.shared_views import NotFound, ReadView, SharedViews
 from pipeline.reading.health_client import ServiceHealth, is_quiet
 from pipeline.reading.ledger_summary import LedgerSummary
 from pipeline.reading.pages.letter_pages import REASONS, letter_of, letters_of, stored_letters
@@ -169,7 +169,7 @@ class Pages:
         view = overview_of(tables, summary, self._schemas(), now_ms())
         return Content("overview.html", {"chosen": chosen}, moving=partial(_overview_at, view), moves_ms=_CLOCK_MS)
 
-    async def _answer(self, request: Request, read: Read) -> Response:
+    async def _answer(self, request: Request, read: ReadView) -> Response:
         """Answers with a page, or with 204 if the browser displays it already."""
         address = f"{request.scope['path']}?{request.url.query}"
         view = await self._views.look(address, read, is_update=VERSION in request.headers)
@@ -199,8 +199,8 @@ class Pages:
         return self._templates.get_template(template).render(warehouse=self._warehouse, now=now, **values)
 
 
-def _committed(read: Callable[[CurrentTables, LedgerSummary], Content]) -> Read:
-    """Returns `read` for a ledger with a batch. Raises NotFound before the first batch."""
+def _committed(read: Callable[[CurrentTables, LedgerSummary], Content]) -> ReadView:
+    """Wraps `read`, so that it raises NotFound before the first batch."""
 
     def read_if_committed(tables: CurrentTables, summary: LedgerSummary | None) -> Content:
         if summary is None:

@@ -17,7 +17,7 @@ from pipeline.reading.health_client import ServiceHealth
 VERSION: Final = "Tidemark-Version"
 """Header of a request: the version of the page that the browser displays."""
 _RENDERED_MS: Final = 1000
-"""Viewers share a rendered page for this time: its ages are not older."""
+"""Viewers share a rendered page for this long, so its ages lag by this much at most."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from pipeline.reading.health_client import ServiceHealth
 
 _PATIENCE_S: Final = 0.2
 _FRESH_MS: Final = 5_000
-"""Requests share an answer of the service for this time."""
+"""Requests share an answer of the service for this long."""
 _UNKNOWN: Final = ServiceHealth(is_healthy=False, sentence="The service has not answered yet.")
 
 
 class ServiceWatch:
-    """Asks the service for its health, at most once in some seconds, and waits briefly."""
+    """Asks the service for its health, at most once every few seconds, and waits briefly."""
 
     def __init__(self, ask: Callable[[], ServiceHealth]) -> None:
         self._ask = ask

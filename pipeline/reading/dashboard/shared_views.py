@@ -14,17 +14,17 @@ from pipeline.reading.ledger_summary import LedgerSummary
 from pipeline.reading.pages.table_reader import CurrentTables, Reading, TableReader
 from pipeline.tables.store_errors import STORE_ERRORS, one_line
 
-Read = Callable[[CurrentTables, LedgerSummary | None], Any]
+ReadView = Callable[[CurrentTables, LedgerSummary | None], Any]
 
 _PATIENCE_S: Final = 0.6
 """A page is answered within a second, whatever the store does."""
 _SILENT_MS: Final = 5_000
 """A reading that takes longer than this is displayed as trouble."""
 _LOOK_S: Final = 0.5
-"""Updates share a look at the versions of the tables for this time."""
+"""Updates share one look at the versions of the tables for this long."""
 _VIEWS: Final = 64
 _PENDING: Final = 32
-"""Readings that wait at once, each in a thread."""
+"""At most this many readings wait at once, each in a thread."""
 _SHARE: Final = 0.08
 """Share of a core that updates of all views together may use, in CPU time of readings."""
 _VIEWED_S: Final = 5.0
@@ -65,7 +65,7 @@ class SharedViews:
         self._reader = reader
         self._views: OrderedDict[str, SharedView] = OrderedDict()
 
-    async def look(self, address: str, read: Read, *, is_update: bool) -> SharedView:
+    async def look(self, address: str, read: ReadView, *, is_update: bool) -> SharedView:
         """Returns a view with a new reading, or with its last reading and the reason why it is not renewed.
 
         Without an earlier reading, raises StillReading, or what the store and `read` raise. `is_update` is false if

@@ -28,7 +28,7 @@ _LATE: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Daily:
+class DaySummary:
     """The data of a day's page; times in milliseconds."""
 
     summary: LedgerSummary
@@ -56,14 +56,14 @@ class Daily:
     picture: Picture | None
 
 
-def daily_of(tables: CurrentTables, summary: LedgerSummary, day: Day, now: int) -> Daily:
+def daily_of(tables: CurrentTables, summary: LedgerSummary, day: Day, now: int) -> DaySummary:
     """Reads the data of a day at the time `now`, in ms."""
     reports, committed = summary.policy.reports, committed_on(tables, day)
     report = main_report([report for report in reports if not report.windows.has_overlap]) or main_report(reports)
     windows = windows_in(tables, report, day.span) if report else []
     disjoint, additive = _without_overlap(windows, report, day), report.sums if report else []
     is_current, lanes = day.start <= summary.committed_at < day.end, lanes_of(summary)
-    return Daily(
+    return DaySummary(
         summary=summary,
         state=state_sentence(day, now, summary, report, committed.passed_at),
         report=report,

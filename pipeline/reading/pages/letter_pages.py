@@ -110,7 +110,7 @@ def sentence(row: Row, zone: tzinfo) -> str:
 def _committed(chosen: Sequence[str], order: str, dead: DeltaTable, ledger: DeltaTable) -> list[Row]:
     """Returns the letters that fulfil the SQL conditions `chosen`, without those of uncommitted batches.
 
-    Uncommitted batches are rare: to look up the batches found is cheaper than a join with the ledger.
+    Uncommitted batches are rare: looking up the batches found is cheaper than a join with the ledger.
     """
     uncommitted: set[int] = set()
     while True:

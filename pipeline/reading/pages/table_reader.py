@@ -99,7 +99,7 @@ class Reading(Generic[T]):
     """CPU time of the process during the reading, in seconds."""
 
 
-Ask = Callable[[CurrentTables, LedgerSummary | None], T]
+ReadTables = Callable[[CurrentTables, LedgerSummary | None], T]
 """Reads tables; the summary is None before the first batch."""
 
 
@@ -118,7 +118,7 @@ class TableReader:
         self._committed: tuple[str, int | None] = ("", None)
         """Version of the tables, and when its newest batch was committed."""
 
-    def read(self, ask: Ask[T]) -> T:
+    def read(self, ask: ReadTables[T]) -> T:
         """Returns what `ask` returns for the tables and the ledger's summary, which is None before the first batch.
 
         Repeats `ask` once after an error of the store, because a newer version may have removed a file.
@@ -127,7 +127,7 @@ class TableReader:
         return self.read_newer(ask, None).content
 
     def read_newer(
-        self, ask: Ask[T], known: Reading[T] | None, *, is_due: bool = True, age_s: float = 0.0
+        self, ask: ReadTables[T], known: Reading[T] | None, *, is_due: bool = True, age_s: float = 0.0
     ) -> Reading[T]:
         """Like `read`, but returns `known` if the tables have not changed since, or if a new reading is not due.
 
@@ -149,7 +149,7 @@ class TableReader:
         self._handles.refresh()
         self.answered_at, self._refreshed_at = now_ms(), time.monotonic()
 
-    def _read_newer(self, ask: Ask[T], known: Reading[T] | None, *, is_due: bool) -> Reading[T]:
+    def _read_newer(self, ask: ReadTables[T], known: Reading[T] | None, *, is_due: bool) -> Reading[T]:
         if known is not None and (not is_due or known.version == self._handles.version):
             return replace(known, committed_at=self._committed_at())
         begun_s = time.process_time()

@@ -1,4 +1,4 @@
-"""Explains the watermark: the effect of each partition, and sentences. Pure."""
+"""Explains the watermark in sentences, and by the effect of each partition. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from pipeline.reading.ledger_summary import LedgerSummary
 _TOGETHER_MS: Final = 1000
 """Partitions whose newest events differ by less are in step."""
 _NAMED: Final = 4
-"""Number of partitions that a sentence names."""
+"""A sentence names at most this many partitions."""
 
 
 class LaneState(StrEnum):
@@ -79,7 +79,7 @@ def _why(summary: LedgerSummary, lanes: Sequence[Lane]) -> Iterator[str]:
         yield "No event was read yet, so there is no watermark and no window fires."
     elif empty := by[LaneState.EMPTY]:
         yield (
-            f"{_named(empty)} {'has' if len(empty) == 1 else 'have'} no event yet and may still deliver old events. "
+            f"{_names_of(empty)} {'has' if len(empty) == 1 else 'have'} no event yet and may still deliver old events. "
             f"The watermark waits for an event, or until no event has arrived for {span_of(policy.idle_timeout_ms)}."
         )
     elif len(by[LaneState.IDLE]) == len(lanes):
@@ -102,7 +102,7 @@ def _held(summary: LedgerSummary, holders: Sequence[Lane], lanes: Sequence[Lane]
     if summary.watermark is not None and (holder.watermark or 0) < summary.watermark:
         back = summary.watermark - (holder.watermark or 0)
         return (
-            f"{_named(holders)} resumed with events older than the watermark, which never decreases. It waits until "
+            f"{_names_of(holders)} resumed with events older than the watermark, which never decreases. It waits until "
             f"they are newer by {span_of(back)}."
         )
     if len(lanes) == 1:
@@ -110,7 +110,7 @@ def _held(summary: LedgerSummary, holders: Sequence[Lane], lanes: Sequence[Lane]
     if lead_ms < _TOGETHER_MS:
         return f"The partitions are in step: their newest events are within {span_of(lead_ms)} of one another."
     return (
-        f"{_named(holders)} {'holds' if len(holders) == 1 else 'hold'} the watermark back: its newest event is "
+        f"{_names_of(holders)} {'holds' if len(holders) == 1 else 'hold'} the watermark back: its newest event is "
         f"{span_of(lead_ms)} older than that of partition {newest.partition}."
     )
 
@@ -132,12 +132,12 @@ def _idle(policy: Policy, lanes: Sequence[Lane]) -> Iterator[str]:
     if idle and len(idle) < len(lanes):
         quiet = min(lane.silent_ms for lane in idle)
         yield (
-            f"{_named(idle)} {'is' if len(idle) == 1 else 'are'} idle: no event for {span_of(quiet)}. After "
+            f"{_names_of(idle)} {'is' if len(idle) == 1 else 'are'} idle: no event for {span_of(quiet)}. After "
             f"{span_of(policy.idle_timeout_ms)} without events a partition does not hold back the watermark."
         )
 
 
-def _named(lanes: Sequence[Lane]) -> str:
+def _names_of(lanes: Sequence[Lane]) -> str:
     if len(lanes) == 1:
         return f"Partition {lanes[0].partition}"
     names = [str(lane.partition) for lane in lanes[:_NAMED]]

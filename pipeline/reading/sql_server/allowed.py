@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import duckdb
 
+from pipeline.reading.sql_server.database import DATABASE_NAME
 from pipeline.reading.sql_server.wire import Refused
 
 _CATALOGS: Final = ("pg_catalog", "information_schema", "postgres")
@@ -25,6 +26,8 @@ def require_reading(cursor: duckdb.DuckDBPyConnection, statement: str, views: Co
     if parsed.get("error", True):
         message = parsed.get("error_message", "")
         raise Refused("42501", _REFUSED) if "Only SELECT" in message else Refused("42601", message)
+    if not parsed["statements"]:  # DuckDB makes several statements of such a PIVOT, and the first creates a type
+        raise Refused("0A000", "PIVOT needs the values of its columns: PIVOT ... ON column IN ('a', 'b')")
     nodes = [*_nodes(parsed["statements"])]
     names = {*views, *(entry["key"] for node in nodes if "cte_map" in node for entry in node["cte_map"]["map"])}
     for node in nodes:
@@ -53,7 +56,8 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
 def _require_known(node: dict[str, Any], names: Collection[str]) -> None:
     if node.get("type") == "BASE_TABLE":
         schema, table = node["schema_name"].lower(), node["table_name"]
-        is_view = schema in ("", "main") and table in names
+        # The database `stored` has the tables of the views under the same names, with uncommitted rows.
+        is_view = node["catalog_name"].lower() in ("", DATABASE_NAME) and schema in ("", "main") and table in names
         if not is_view and schema not in _CATALOGS and not (schema == "" and table.startswith("pg_")):
             raise Refused("42P01", f"there is no view {table}: SHOW TABLES lists the views")
     if node.get("type") == "TABLE_FUNCTION":

@@ -51,7 +51,7 @@ def split(text: str) -> list[str]:
 
 
 def answer(cursor: duckdb.DuckDBPyConnection, database: Database, statement: str) -> StatementResult:
-    """Answers one statement. Raises Refused for one that does more than read, duckdb.Error for one that fails."""
+    """Answers one statement. Raises Refused if it does more than read, duckdb.Error if it fails."""
     statement = statement.strip().rstrip(";").strip()
     if ignored := _IGNORED.fullmatch(statement):
         return StatementResult(ignored[1].upper())

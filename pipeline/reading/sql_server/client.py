@@ -1,7 +1,7 @@
 """Answers the messages of one client until it disconnects."""
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,11 +18,13 @@ from pipeline.reading.sql_server.wire import LONGEST, Body, Message, Refused, Wi
 from pipeline.tables.store_errors import is_of_store, one_line
 
 _MOST_PREPARED: Final = 1000
+_MOST_TEXT: Final = 8 * LONGEST
+"""Maximum length of the statements of a client together."""
 _ENDINGS: Final = ("COMMIT", "END", "ROLLBACK", "ABORT", "DISCARD")
 
 
 @dataclass(slots=True)
-class Prepared:
+class PreparedStatement:
     """A statement with parameters; `oids` are the types of these in PostgreSQL, 0 for any."""
 
     text: str
@@ -45,7 +47,7 @@ class Client:
 
     def __init__(self, wire: Wire, database: Database, cursor: duckdb.DuckDBPyConnection) -> None:
         self._wire, self._database, self._cursor = wire, database, cursor
-        self._prepared: dict[str, Prepared] = {}
+        self._prepared: dict[str, PreparedStatement] = {}
         self._portals: dict[str, Portal] = {}
         self._state, self._skips = b"I", False
         self._handlers: dict[bytes, Callable[[Body], None]] = {
@@ -117,10 +119,9 @@ class Client:
         name, statements, oids = body.text(), split(body.text()), body.numbers("i")
         if len(statements) > 1:
             raise Refused("42601", "a prepared statement must be a single statement")
-        if len(self._prepared) >= _MOST_PREPARED and name not in self._prepared:
-            raise Refused("53000", f"this client has {_MOST_PREPARED} prepared statements: close some")
         text = statements[0] if statements else ""
-        self._prepared[name] = Prepared(text, [*oids, *[0] * (count_of(text) - len(oids))])
+        self._require_room(self._prepared, name, text)
+        self._prepared[name] = PreparedStatement(text, [*oids, *[0] * (count_of(text) - len(oids))])
         self._wire.send(b"1")
 
     def _bind(self, body: Body) -> None:
@@ -133,7 +134,9 @@ class Client:
                 f"the statement has {counted(len(prepared.oids), 'parameter')}, but {counted(count, 'value')} came",
             )
         literals = map(literal_of, values, prepared.oids, formats_of(forms, count))
-        self._portals[name] = Portal(filled(prepared.text, [*literals]), body.numbers("h"))
+        text = filled(prepared.text, [*literals])
+        self._require_room(self._portals, name, text)
+        self._portals[name] = Portal(text, body.numbers("h"))
         self._wire.send(b"2")
 
     def _describe(self, body: Body) -> None:
@@ -156,7 +159,9 @@ class Client:
             self._wire.send(b"I")
 
     def _close(self, body: Body) -> None:
-        statements: dict[str, Prepared] | dict[str, Portal] = self._prepared if body.take(1) == b"S" else self._portals
+        statements: dict[str, PreparedStatement] | dict[str, Portal] = (
+            self._prepared if body.take(1) == b"S" else self._portals
+        )
         statements.pop(body.text(), None)
         self._wire.send(b"3")
 
@@ -198,7 +203,15 @@ class Client:
         elif tag in _ENDINGS:
             self._state = b"I"
 
-    def _statement(self, name: str) -> Prepared:
+    def _require_room(self, named: Mapping[str, PreparedStatement | Portal], name: str, text: str) -> None:
+        """Raises Refused if the client has too many statements or portals, or these are too long together."""
+        if len(named) >= _MOST_PREPARED and name not in named:
+            raise Refused("53000", f"this client has {_MOST_PREPARED} statements or portals: close some")
+        held = [*(prepared.text for prepared in self._prepared.values()), *(p.text for p in self._portals.values())]
+        if sum(map(len, held)) + len(text) > _MOST_TEXT:
+            raise Refused("53200", f"the statements of this client have more than {_MOST_TEXT} characters: close some")
+
+    def _statement(self, name: str) -> PreparedStatement:
         if name not in self._prepared:
             raise Refused("26000", f"there is no prepared statement {name!r}")
         return self._prepared[name]

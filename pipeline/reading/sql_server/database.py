@@ -30,7 +30,7 @@ _NEW_TABLES_S: Final = 60.0
 _NEW_ROWS_S: Final = 1.0
 _PATIENCE_S: Final = 5.0
 _SCAN: Final = re.compile(r"delta_scan\('([^']*)'\)")
-_NAME: Final = "tidemark"
+DATABASE_NAME: Final = "tidemark"
 """Name of the database with the views. The tables that they read are in `stored`, which no client can name."""
 
 
@@ -71,7 +71,7 @@ class Database:
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """Returns a connection for one client."""
         cursor = self._engine.cursor()
-        cursor.execute(f"USE {_NAME}")
+        cursor.execute(f"USE {DATABASE_NAME}")
         return cursor
 
     def _make_views(self) -> None:
@@ -94,7 +94,7 @@ class Database:
         try:
             self._engine.from_arrow(table.to_pyarrow_dataset()).create_view(name, replace=True)
         finally:
-            self._engine.execute(f"USE {_NAME}")
+            self._engine.execute(f"USE {DATABASE_NAME}")
 
 
 def _engine(memory: str) -> duckdb.DuckDBPyConnection:
@@ -103,9 +103,9 @@ def _engine(memory: str) -> duckdb.DuckDBPyConnection:
     except duckdb.Error as error:
         raise SetUpError(f"--memory {memory}: {error}") from error
     engine.execute("SET TimeZone = 'UTC'")
-    for name in ("stored", _NAME):
+    for name in ("stored", DATABASE_NAME):
         engine.execute(f"ATTACH ':memory:' AS {name}")
-    engine.execute(f"USE {_NAME}")
+    engine.execute(f"USE {DATABASE_NAME}")
     for statement in CATALOG:
         engine.execute(statement)
     return engine

@@ -61,7 +61,7 @@ CATALOG: Final = (
 )
 """Statements that make types, functions and relations of PostgreSQL that DuckDB does not have."""
 _QUALIFIED: Final = re.compile(
-    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/"
+    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*(?:.*?\*/|.*)"
     r"|(?P<collation>\bCOLLATE\s+pg_catalog\.\"?default\"?)"
     r"|\bOPERATOR\s*\(pg_catalog\.(?P<operator>[^)\w\s]+)\)"
     r"|\b(?:pg_catalog\.|information_schema\.(?=_))(?P<function>\w+)(?=\s*\()"
@@ -70,7 +70,10 @@ _QUALIFIED: Final = re.compile(
     r"|(?P<cast>::\s*|\bAS\s+)pg_catalog\.(?P<type>\w+)(?!\s*\.)",
     re.IGNORECASE | re.DOTALL,
 )
-"""Matches texts, names and comments, which stay unchanged, and qualified names that DuckDB does not accept."""
+"""Matches texts, names and comments, which stay unchanged, and qualified names that DuckDB does not accept.
+
+A comment without an end is matched, too: otherwise the search for its end would be repeated at each later comment.
+"""
 
 
 def in_duckdb(statement: str) -> str:

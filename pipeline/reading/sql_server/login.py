@@ -13,7 +13,7 @@ from pipeline.reading.sql_server.scram import MECHANISM, Scram
 from pipeline.reading.sql_server.wire import LONGEST_BEFORE_LOGIN, Body, Message, Refused, Wire
 
 _PROTOCOL: Final = 3
-_ENCRYPTED: Final = (80877103, 80877104)
+_ENCRYPTION_REQUESTS: Final = (80877103, 80877104)
 _CANCEL: Final = 80877102
 _SHORTEST: Final = 16
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
@@ -79,7 +79,7 @@ def log_in(wire: Wire, access: Access, ticket: Ticket) -> Ticket | None:
     if version >> 16 != _PROTOCOL:
         raise Refused("08P01", f"version {version >> 16} of the protocol is not supported: use version {_PROTOCOL}")
     if access.password is not None:
-        _prove(wire, access.user, access.password.get_secret_value(), _user(start))
+        _require_proof(wire, access.user, access.password.get_secret_value(), _user(start))
     wire.send(b"R", struct.pack("!i", 0))
     for name, value in _PARAMETERS.items():
         wire.send(b"S", f"{name}\0{value}\0".encode())
@@ -94,7 +94,7 @@ def _start(wire: Wire) -> Body | None:
         if body is None:
             return None
         start = body.rest()
-        if int.from_bytes(start[:4], "big") not in _ENCRYPTED:
+        if int.from_bytes(start[:4], "big") not in _ENCRYPTION_REQUESTS:
             return Body(start)
         wire.connection.sendall(b"N")
     raise Refused("08P01", "encryption is not supported: connect without it")
@@ -107,7 +107,7 @@ def _user(start: Body) -> str:
     return parameters.get("user", "")
 
 
-def _prove(wire: Wire, user: str, password: str, named: str) -> None:
+def _require_proof(wire: Wire, user: str, password: str, named: str) -> None:
     """Raises Refused unless the client proves that it knows the password."""
     wire.send(b"R", struct.pack("!i", 10), MECHANISM.encode() + b"\0\0")
     scram = Scram(password, known=named == user)

@@ -5,9 +5,9 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from pipeline.reading.sql_server.wire import Refused
+from pipeline.reading.sql_server.wire import LONGEST, Refused
 
-_WORDS: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|\$(\d{1,5})", re.DOTALL)
+_WORDS: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*(?:.*?\*/|.*)|\$(\d{1,5})", re.DOTALL)
 """Matches strings, names and comments, in which `$1` is not a parameter, and parameters."""
 _TYPES: Final[Mapping[int, tuple[str, str]]] = {
     16: ("BOOLEAN", "?"),
@@ -31,14 +31,20 @@ def count_of(statement: str) -> int:
 
 
 def filled(statement: str, literals: Sequence[str]) -> str:
-    """Returns the statement with literals in the place of its parameters."""
+    """Returns the statement with literals in place of its parameters. Raises Refused if it becomes too long."""
+    length = len(statement)
 
     def literal(word: re.Match[str]) -> str:
+        nonlocal length
         if word[1] is None:
             return word[0]
         if not 0 < int(word[1]) <= len(literals):
             raise Refused("08P01", f"no value was sent for the parameter {word[0]}")
-        return literals[int(word[1]) - 1]
+        text = literals[int(word[1]) - 1]
+        length += len(text)
+        if length > LONGEST:
+            raise Refused("54000", f"the statement and its values have more than {LONGEST} characters")
+        return text
 
     return _WORDS.sub(literal, statement)
 

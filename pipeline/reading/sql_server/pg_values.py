@@ -17,7 +17,7 @@ _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _YEAR_2000_US: Final = 946_684_800_000_000
 _YEAR_2000_DAYS: Final = 10_957
 _BASE: Final = 10_000
-Encode = Callable[[Any], bytes]
+Encoder = Callable[[Any], bytes]
 
 
 class PgType(NamedTuple):
@@ -25,11 +25,11 @@ class PgType(NamedTuple):
 
     oid: int
     size: int
-    text: Encode
-    binary: Encode
+    text: Encoder
+    binary: Encoder
 
 
-def _packed(form: str) -> Encode:
+def _packed(form: str) -> Encoder:
     return lambda value: struct.pack(f"!{form}", value)
 
 
@@ -101,11 +101,11 @@ def formats_of(asked: Sequence[int], columns: int) -> list[int]:
 
 def rows_of(batch: pa.RecordBatch, formats: Sequence[int]) -> Iterator[tuple[bytes | None, ...]]:
     """Yields the encoded rows."""
-    columns = [_written(column, is_binary=form == 1) for column, form in zip(batch.columns, formats, strict=True)]
+    columns = [_encoded(column, is_binary=form == 1) for column, form in zip(batch.columns, formats, strict=True)]
     return zip(*columns, strict=True) if columns else iter([()] * batch.num_rows)
 
 
-def _written(column: pa.Array, *, is_binary: bool) -> list[bytes | None]:
+def _encoded(column: pa.Array, *, is_binary: bool) -> list[bytes | None]:
     kind = kind_of(column.type)
     encode = kind.binary if is_binary else kind.text
     if pa.types.is_timestamp(column.type):

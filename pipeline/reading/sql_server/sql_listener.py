@@ -4,12 +4,14 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from threading import BoundedSemaphore, Event, Thread, Timer
+from dataclasses import dataclass
+from threading import Event, Lock, Thread, Timer
 from typing import Final
 
 import duckdb
 import structlog
 
+from http_server.limits import expendable
 from pipeline.errors import SetUpError
 from pipeline.reading.sql_server.client import Client
 from pipeline.reading.sql_server.database import Database
@@ -38,38 +40,69 @@ def serve_sql(warehouse: str, address: tuple[str, int], memory: str, access: Acc
         server.accept(listener, stop)
 
 
+@dataclass(eq=False, slots=True)
+class Connection:
+    """A connection with a client."""
+
+    socket: socket.socket
+    address: str
+    waits_for_client: bool = True
+    """Whether the client has not logged in."""
+
+    def cut_off(self) -> None:
+        """Ends the connection, whatever its thread waits for."""
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+
+
 class Server:
     """The clients that are connected."""
 
     def __init__(self, database: Database, access: Access) -> None:
         self._database, self._access = database, access
-        self._slots = BoundedSemaphore(_MOST_CLIENTS)
+        self._open: dict[Connection, None] = {}  # oldest first
+        self._opening = Lock()
         self._cursors: dict[Ticket, duckdb.DuckDBPyConnection] = {}
 
     def accept(self, listener: socket.socket, stop: Event) -> None:
-        """Accepts connections until `stop`, each in a daemon thread; closes those beyond the limit."""
+        """Accepts connections until `stop`, each in a daemon thread."""
         listener.settimeout(_WATCH_S)
         while not stop.is_set():
             with suppress(TimeoutError):
-                connection, _ = listener.accept()
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-                if self._slots.acquire(blocking=False):
+                accepted, address = listener.accept()
+                accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+                connection = Connection(accepted, address[0])
+                if self._admits(connection):
                     Thread(target=self._serve, args=(connection,), name="sql-client", daemon=True).start()
                 else:
-                    connection.close()
+                    accepted.close()
 
-    def _serve(self, connection: socket.socket) -> None:
+    def _admits(self, connection: Connection) -> bool:
+        """At the limit, ends a connection that has not logged in; returns False if all clients have."""
+        with self._opening:
+            if len(self._open) >= _MOST_CLIENTS:
+                ended = expendable([*self._open])
+                if ended is None:
+                    return False
+                del self._open[ended]
+                ended.cut_off()
+            self._open[connection] = None
+            return True
+
+    def _serve(self, connection: Connection) -> None:
         try:
-            with connection, suppress(OSError):
-                self._talk(Wire(connection, bytearray()))
+            with connection.socket, suppress(OSError):
+                self._talk(connection)
         finally:
-            self._slots.release()
+            with self._opening:
+                self._open.pop(connection, None)
 
-    def _talk(self, wire: Wire) -> None:
-        ticket = Ticket.new()
+    def _talk(self, connection: Connection) -> None:
+        wire, ticket = Wire(connection.socket, bytearray()), Ticket.new()
         try:
-            with _cut_off_after(_LOGIN_S, wire.connection):
+            with _cut_off_after(_LOGIN_S, connection):
                 claimed = log_in(wire, self._access, ticket)
+            connection.waits_for_client = False
             if claimed == ticket:
                 self._answer(wire, ticket)
             elif claimed in self._cursors:
@@ -88,14 +121,9 @@ class Server:
 
 
 @contextmanager
-def _cut_off_after(seconds: float, connection: socket.socket) -> Iterator[None]:
+def _cut_off_after(seconds: float, connection: Connection) -> Iterator[None]:
     """Ends the connection unless the block is left within `seconds`, whatever the client sends meanwhile."""
-
-    def cut_off() -> None:
-        with suppress(OSError):
-            connection.shutdown(socket.SHUT_RDWR)
-
-    timer = Timer(seconds, cut_off)
+    timer = Timer(seconds, connection.cut_off)
     timer.start()
     try:
         yield

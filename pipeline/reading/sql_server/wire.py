@@ -16,7 +16,7 @@ _WRITTEN_AT_ONCE: Final = 1 << 16
 
 
 class Refused(Exception):
-    """A refused message of a client: a code of PostgreSQL and a sentence."""
+    """A client's message is refused: an error code of PostgreSQL and a sentence."""
 
     def __init__(self, code: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -55,14 +55,14 @@ class Body:
         """Returns the remaining bytes."""
         return self.take(len(self._data) - self._at)
 
-    def number(self, form: str = "i") -> int:
+    def number(self, format_code: str = "i") -> int:
         """Reads a number in network order: `h` of two bytes, `i` of four."""
-        (value,) = struct.unpack(f"!{form}", self.take(struct.calcsize(form)))
+        (value,) = struct.unpack(f"!{format_code}", self.take(struct.calcsize(format_code)))
         return int(value)
 
-    def numbers(self, form: str) -> list[int]:
+    def numbers(self, format_code: str) -> list[int]:
         """Reads a count of two bytes, and that many numbers."""
-        return [self.number(form) for _ in range(self.number("h"))]
+        return [self.number(format_code) for _ in range(self.number("h"))]
 
     def text(self) -> str:
         """Reads a text, which ends at a zero byte."""

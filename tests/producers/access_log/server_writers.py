@@ -102,7 +102,7 @@ def apache_line(form: str, served: Served) -> str:
         "H": "HTTP/1.1",
         "p": "443",
         "s": f"{served.status}",
-        **dict.fromkeys(("b", "O", "D"), "812"),
+        **dict.fromkeys(("b", "O", "D", "^FB"), "812"),
     }
 
     def value(match: re.Match[str]) -> str:
@@ -114,7 +114,7 @@ def apache_line(form: str, served: Served) -> str:
         text = headers[argument.lower()] if argument else values[letter]
         return "-" if text is None else escaped_by_apache(text)
 
-    return re.sub(r"%[<>]?(?:\{([^}]*)\})?([A-Za-z])", value, form.replace('\\"', '"'))
+    return re.sub(r"%[<>]?(?:\{([^}]*)\})?(\^[A-Z]{2}|[A-Za-z])", value, form.replace('\\"', '"'))
 
 
 def caddy_line(served: Served) -> str:

@@ -194,9 +194,24 @@ def test_a_number_may_count_units_of_a_second(number: object) -> None:
     assert json_format({})(json.dumps({**JSON, "time_iso8601": number})).time_ms == NOON_MS
 
 
-def test_a_number_of_json_is_not_rounded() -> None:
-    line = json.dumps({**JSON, "time_iso8601": 0}).replace(": 0", f": {NOON_MS // 1000}.1239999999999")
-    assert json_format({})(line).time_ms == NOON_MS + 123
+@pytest.mark.parametrize(
+    ("number", "instant_ms"),
+    [
+        (f"{NOON_MS // 1000}.1239999999999", NOON_MS + 123),
+        ("1.7145648001239E9", NOON_MS + 123),
+        ("1.7145648e+12", NOON_MS),
+        ("17145648e5", NOON_MS),
+    ],
+)
+def test_a_number_of_json_is_not_rounded(number: str, instant_ms: int) -> None:
+    line = json.dumps({**JSON, "time_iso8601": 0}).replace(": 0", f": {number}")
+    assert json_format({})(line).time_ms == instant_ms
+
+
+@pytest.mark.parametrize("number", ["1e999999999", "1e99", "1e-999999999", "1e", "e9", "1e9999999999999999999"])
+def test_a_number_that_is_no_time_is_refused_at_once(number: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        time_ms(number)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 999), st.text("0123456789", max_size=6))

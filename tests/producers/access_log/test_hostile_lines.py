@@ -18,7 +18,7 @@ from producers.access_log.formats import combined, common, format_of
 from producers.access_log.json_lines import json_format
 from producers.access_log.open_file import LONGEST_LINE
 from producers.access_log.outcome import LineOutcome
-from producers.access_log.request_fields import Parse
+from producers.access_log.request_fields import LineParser
 from producers.access_log.sessions import Sessions
 from producers.access_log.visits import VisitRules, Visits
 from producers.collect.contract import AGENT_LENGTH
@@ -33,10 +33,12 @@ FORMATS: Final = {
     "two lists": format_of(
         '$http_x_forwarded_for $upstream_response_time $remote_user [$time_local] "$request_method $uri" $status', {}
     ),
+    "syslog": format_of('$month $day $clock $program $remote_addr "$request" $status [$time_local]', {}),
     "times": format_of('$remote_user [$msec] "$http_x_forwarded_for" "$request" $status', {}),
 }
 UNITS: Final = (
     *(" ", "[", " [", "] ", '] "', '"', '" "', "\\", '\\"', "\\x41", "a", "a-", "/", "/.", "//wp-admin", ".", ".css"),
+    *("%3B", "%3Bjsessionid=", "/%28S%28"),
     *("%41", "%", ";", ";a=", "/(S(", "&", "?", "=", "1", ",", "é", "\t", "\u00a0"),
 )
 """Texts whose repetition may make expressions backtrack."""
@@ -46,7 +48,7 @@ AGENT_UNITS: Final = (
 )
 
 
-def visits(parse: Parse, parameters: frozenset[str] = frozenset()) -> Visits:
+def visits(parse: LineParser, parameters: frozenset[str] = frozenset()) -> Visits:
     rules = VisitRules(parse, parameters=parameters, ignored=["/api/*"])
     return Visits("web-1", rules, Pseudonyms(b"s" * 32), Sessions(1_800_000))
 
@@ -109,7 +111,7 @@ def opcodes(act: Callable[[], object]) -> int:
     return count
 
 
-def judged(parse: Parse, line: str) -> Counter[LineOutcome]:
+def judged(parse: LineParser, line: str) -> Counter[LineOutcome]:
     one = visits(parse, frozenset({"a"}))
     one.events_from([Line(line.encode(), 0)])
     return one.counts
@@ -160,7 +162,7 @@ def test_whether_an_agent_is_a_robots_is_seen_without_looking_again_and_again(un
         (FORMATS["json"], json.dumps({**JSON, "status": []}).replace("[]", "9" * 5_000)),
     ],
 )
-def test_a_time_or_a_number_that_cannot_be_is_malformed(parse: Parse, line: str) -> None:
+def test_a_time_or_a_number_that_cannot_be_is_malformed(parse: LineParser, line: str) -> None:
     assert judged(parse, line) == {LineOutcome.MALFORMED: 1}
 
 

@@ -14,7 +14,7 @@ import pytest
 from producers.access_log.follow import Follower, Line
 from producers.access_log.formats import combined, common
 from producers.access_log.json_lines import json_format
-from producers.access_log.request_fields import Parse
+from producers.access_log.request_fields import LineParser
 from producers.access_log.sessions import Sessions
 from producers.access_log.visits import VisitRules, Visits
 from producers.pseudonym import Pseudonyms
@@ -38,11 +38,11 @@ needs_nginx = pytest.mark.skipif(
 )
 
 
-def visits(parse: Parse) -> Visits:
+def visits(parse: LineParser) -> Visits:
     return Visits("sample", VisitRules(parse), Pseudonyms(b"s" * 32), Sessions(1_800_000))
 
 
-def counted(parse: Parse, file: Path) -> Counter[str]:
+def counted(parse: LineParser, file: Path) -> Counter[str]:
     """Returns the outcomes of the lines of a file."""
     one = visits(parse)
     one.events_from(Line(text, number) for number, text in enumerate(file.read_bytes().splitlines()))
@@ -50,7 +50,7 @@ def counted(parse: Parse, file: Path) -> Counter[str]:
 
 
 @pytest.mark.parametrize(("name", "parse"), [("access.log", combined), ("json.log", json_format({}))])
-def test_each_line_of_the_sample_is_what_the_crowd_meant(name: str, parse: Parse) -> None:
+def test_each_line_of_the_sample_is_what_the_crowd_meant(name: str, parse: LineParser) -> None:
     assert counted(parse, SAMPLE / name) == json.loads((SAMPLE / "expected.json").read_text())
 
 

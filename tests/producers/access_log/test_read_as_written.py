@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from producers.access_log.formats import TEXT, format_of
 from producers.access_log.request import Request
-from producers.access_log.request_fields import Parse
+from producers.access_log.request_fields import LineParser
 from tests.producers.access_log.server_writers import (
     Served,
     apache_line,
@@ -44,7 +44,7 @@ APACHE = [
     rf"%a %l %u [%{{%Y-%m-%dT%H:%M:%S%z}}t] \"%m %U%q %H\" %>s {LOGGED}",
     rf"%{{sec}}t %a \"%r\" %s {LOGGED}",
     rf"%a %{{msec}}t %{{%d/%b/%Y:%H:%M:%S %z}}t \"%r\" %s {LOGGED}",
-    rf"%a %{{usec}}t \"%r\" %s {LOGGED}",
+    rf"%a %^FB %{{usec}}t \"%r\" %s {LOGGED}",
 ]
 JSON = (
     '{"remote_addr":"$remote_addr","time_iso8601":"$time_iso8601","request":"$request","status":$status,'
@@ -91,7 +91,7 @@ def read(form: str, line: str) -> Request:
 
 
 @lru_cache
-def _parser(form: str) -> Parse:
+def _parser(form: str) -> LineParser:
     return format_of(form, {})
 
 

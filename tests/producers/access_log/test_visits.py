@@ -67,6 +67,11 @@ HOST = "www.example.com:443"
         ("combined", ["203.0.113.7", "203.0.113.7, 10.0.0.1", "203.0.113.7:443", "::ffff:203.0.113.7"], 1),
         ("combined", ["2001:db8::7", "2001:DB8:0::7", "[2001:db8::7]:443", "\ufeff2001:db8::7"], 1),
         ("<$priority>1 $stamp $host_of_log nginx - - - " + TEXT["combined"], [f"{SYSLOG} ::1", f"{SYSLOG} ::2"], 2),
+        (
+            "$month $day $clock $host_of_log nginx: " + TEXT["combined"],
+            [f"{day} 12:00:00 web-1 nginx: ::1" for day in ("May  1", "May 12", "<190>May  1", "<190>May 12")],
+            1,
+        ),
     ],
 )
 def test_each_address_is_one_user(form: str, prefixes: list[str], users: int) -> None:
@@ -115,6 +120,12 @@ def test_a_page_is_its_path_and_no_more_of_its_query_than_was_asked_for(rules: V
             ["/a", "/a;jsessionid=1F2E", "/a;JSESSIONID=1F2E.node-1?x=1", "/a;sid=1;v=2", "/(S(lit3py55t21z5v55))/a"],
             "/a",
         ),
+        # Robots and mail programs encode more than they must.
+        (
+            ["/a%3Bjsessionid=1F2E", "/a%3bJSESSIONID%3d1F2E", "/a;jsessionid%3D1F2E%3Bb", "/%28S%28lit3py55%29%29/a"],
+            "/a",
+        ),
+        (["/a%3Bb=c", "/a%3bb=c"], "/a%3Bb=c"),
         (["/a/b", "/a;jsessionid=1F2E/b", "/a/(A(x)S(y))/b"], "/a/b"),
         (["/a;b/(c)", "/%61;b/(c)"], "/a;b/(c)"),
         (["/", "/(S(lit3py55t21z))", "/(S(lit3py55t21z))/"], "/"),

@@ -65,13 +65,15 @@ def test_each_request_of_a_person_counts_and_a_bad_value_costs_only_its_event(
     agent = "Näver/1".encode().decode("latin-1")  # as http.client writes it
     with collecting(broker.bootstrap_servers, topic, tmp_path / "log", *site) as (process, ask):
         deep = json.loads("[" * 300 + "]" * 300)
-        body = request_body(
-            event(event_id="first"), event(page_url="\ud83d"), event(other=deep), event(event_id="last")
-        )
+        bad = [event(page_url="\ud83d"), event(other=deep), event(other="digits"), event(page_url="octet")]
+        body = request_body(event(event_id="first"), *bad, event(event_id="last"))
+        body = body.replace(b'"digits"', b"9" * 4_300).replace(b"octet", b"\xff")
         answer = ask.post(body, origin="https://xn--mnchen-3ya.example", user_agent=agent)
         assert (answer.status, answer.json["accepted"]) == (200, 2)
-        assert [one["reason"] for one in answer.json["rejected"]] == ["string_unicode", "extra_forbidden"]
-        long = event(event_id="long", referrer="https://m.search.example/" + "a" * 3_000)
+        reasons = [one["reason"] for one in answer.json["rejected"]]
+        assert reasons == ["string_unicode", "extra_forbidden", "extra_forbidden", "string_unicode"]
+        page = "https://shop.example/;jsessionid=1F2E"
+        long = event(event_id="long", referrer=page + "/" + "a" * 3_000, page_url=page, element_id="e" * 200)
         assert ask.post(request_body(long)).status == 204
         robot = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 HeadlessChrome/120.0.0.0 Safari/537.36"
         assert ask.post(request_body(event()), user_agent=robot).status == 403
@@ -81,6 +83,7 @@ def test_each_request_of_a_person_counts_and_a_bad_value_costs_only_its_event(
     events = [decode(message.value()) or {} for message in consumed(broker.bootstrap_servers, topic)]
     assert sorted(one["event_id"] for one in events) == ["first", "last", "long"]
     assert {one["user_agent"] for one in events} == {"Näver/1", AGENT}
+    assert not any("1F2E" in f"{one['page_url']}{one['referrer']}" for one in events)
 
 
 @dataclass

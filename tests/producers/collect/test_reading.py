@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from producers.collect.contract import EVENTS, ID_LENGTH, URL_LENGTH, Event
-from producers.collect.reading import MAX_AGE_MS, TOO_OLD, Malformed, Rejected, acted_at, read
+from producers.collect.reading import MAX_AGE_MS, TOO_OLD, MalformedBody, RejectedEvent, acted_at, read
 from schemas import load_schemas
 from tests.producers.collect.collect_client import NOW_MS, event, request_body
 from tests.producers.recount import decode
@@ -132,18 +132,32 @@ def test_the_rest_of_a_long_page_referrer_or_element_is_cut_off() -> None:
     assert fields["element_id"] == "e" * ID_LENGTH
 
 
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ("https://shop.example/a;jsessionid=1F2E/b?c=d;e=f#g", "https://shop.example/a/b?c=d;e=f#g"),
+        ("https://shop.example/(S(lit3py55))/a%3Bjsessionid=1F2E", "https://shop.example/a"),
+        ("https://shop.example/~ann/caf%c3%a9", "https://shop.example/~ann/caf%c3%a9"),
+    ],
+)
+def test_a_session_id_is_removed_from_page_and_referrer(sent: str, stored: str) -> None:
+    records, _ = read(request_body(event(page_url=sent, referrer=sent)), RECEIVED_MS, None)
+    fields = decode(records[0].value) or {}
+    assert (fields["page_url"], fields["referrer"]) == (stored, stored)
+
+
 @pytest.mark.timeout(5)
 @pytest.mark.parametrize(
     "body", [b"[" * 60_000, b"[" * 3_000 + b'"' * 60_000, b"[" * 3_000 + b'"' + b'\\"' * 30_000, b'{"a":' * 12_000]
 )
 def test_hostile_depth_takes_no_long_time(body: bytes) -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedBody):
         read(body, RECEIVED_MS, None)
 
 
 def test_an_event_that_was_held_back_as_long_as_it_may_be_is_not_too_old() -> None:
     records, rejected = read(request_body(event(event_time=NOW_MS - MAX_AGE_MS)), RECEIVED_MS, None)
-    assert (len(records), rejected) == (1, list[Rejected]())
+    assert (len(records), rejected) == (1, list[RejectedEvent]())
 
 
 def test_the_maximum_age_of_an_event_does_not_depend_on_the_senders_clock() -> None:
@@ -172,7 +186,7 @@ def test_the_maximum_age_of_an_event_does_not_depend_on_the_senders_clock() -> N
     ],
 )
 def test_a_request_that_breaks_the_contract_is_answered_with_the_reason(body: bytes, reason: str) -> None:
-    with pytest.raises(Malformed) as malformed:
+    with pytest.raises(MalformedBody) as malformed:
         read(body, RECEIVED_MS, None)
     assert malformed.value.reason == reason
     assert str(malformed.value)
@@ -186,6 +200,6 @@ def test_a_request_that_breaks_the_contract_is_answered_with_the_reason(body: by
 def test_every_event_of_any_request_becomes_a_record_or_is_rejected(body: bytes) -> None:
     try:
         records, rejected = read(body, RECEIVED_MS, None)
-    except Malformed:
+    except MalformedBody:
         return
     assert len(records) + len(rejected) == len(json.loads(body)["events"])
