@@ -41,12 +41,14 @@ def compiler() -> Path:
     return javac
 
 
-def compiled(sources: Path, into: Path) -> str:
-    """Compiles the folder `sources` into `into`; returns the class path of `into`, `sources` and Flink.
+def compiled(sources: Path, into: Path, libraries: Sequence[Path] = ()) -> str:
+    """Compiles the folder `sources` into `into`; returns the class path of `into`, `sources` and the libraries.
+
+    `libraries` are jars, by default Flink's.
 
     Raises SetUpError if there is no compiler or a jar is not available.
     """
-    javac, jars = compiler(), flink_jars()
+    javac, jars = compiler(), libraries or flink_jars()
     files = sorted(map(str, sources.glob("*.java")))
     subprocess.run([javac, "-nowarn", "-d", into, "-cp", os.pathsep.join(map(str, jars)), *files], check=True)
     return os.pathsep.join(map(str, (into, sources, *jars)))

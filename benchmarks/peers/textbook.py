@@ -23,10 +23,13 @@ def body() -> Column:
 
 def page_views(events: DataFrame) -> DataFrame:
     """Returns visits and clicks per user and minute of events (event_type, user_id, event_time: timestamp)."""
-    windows = F.window("event_time", "1 minute")
+    return windows_of(events.withWatermark("event_time", "10 seconds"))
+
+
+def windows_of(events: DataFrame) -> DataFrame:
+    """Like `page_views`, of events that have a watermark."""
     return (
-        events.withWatermark("event_time", "10 seconds")
-        .groupBy(windows, "user_id")
+        events.groupBy(F.window("event_time", "1 minute"), "user_id")
         .agg(
             F.count_if(F.col("event_type") == "visit").alias("page_views"),
             F.count_if(F.col("event_type") == "click").alias("clicks"),

@@ -45,7 +45,14 @@ def drain_settings(task: Task, api: Api) -> dict[str, Any]:
         "window": WINDOW_MS,
         "checkpointInterval": CHECKPOINT_INTERVAL_MS,
         "scratch": str(Path(task.work, "scratch").absolute()),
+        "endless": False,
+        "idleness": 0,
     }
+
+
+def jvm_options() -> list[str]:
+    """Returns the options of Flink's JVM, which are Tidemark's."""
+    return [f"-Xmx{heap()}", *JVM_OPTIONS.split()]
 
 
 def require() -> None:
@@ -67,7 +74,7 @@ def mini_cluster(task: Task, api: Api) -> Iterator[Callable[[Path], int]]:
     for folder in (classes, Path(task.work, "scratch")):
         folder.mkdir()
     settings_file.write_text(json.dumps(drain_settings(task, api)))
-    java = command(compiled(PROGRAM, classes), "drains.Main", [f"-Xmx{heap()}", *JVM_OPTIONS.split()])
+    java = command(compiled(PROGRAM, classes), "drains.Main", jvm_options())
     # Its stderr is that of this process: the log that is quoted when it fails.
     popen = subprocess.Popen(
         dying_with_parent([*java, str(settings_file)]), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

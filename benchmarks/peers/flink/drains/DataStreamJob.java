@@ -6,6 +6,7 @@ import java.util.Properties;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.connector.file.sink.FileSink;
 import org.apache.flink.connector.kafka.source.KafkaSource;
+import org.apache.flink.connector.kafka.source.KafkaSourceBuilder;
 import org.apache.flink.connector.kafka.source.enumerator.initializer.OffsetsInitializer;
 import org.apache.flink.core.fs.Path;
 import org.apache.flink.formats.parquet.row.ParquetRowDataBuilder;
@@ -51,6 +52,9 @@ final class DataStreamJob {
         WatermarkStrategy<Event> watermarks = WatermarkStrategy
                 .<Event>forBoundedOutOfOrderness(Duration.ofMillis(settings.bound()))
                 .withTimestampAssigner((event, kafkas) -> event.time());
+        if (settings.endless()) {
+            watermarks = watermarks.withIdleness(Duration.ofMillis(settings.idleness()));
+        }
         SingleOutputStreamOperator<RowData> windows = flink
                 .fromSource(topic(settings), watermarks, "topic")
                 .keyBy(Event::user)
@@ -68,13 +72,13 @@ final class DataStreamJob {
     private static KafkaSource<Event> topic(DrainSettings settings) {
         Properties consumer = new Properties();
         consumer.putAll(settings.consumer());
-        return KafkaSource.<Event>builder()
+        FramedAvro avro = new FramedAvro(settings.writerSchema(), settings.readerSchema(), settings.endless());
+        KafkaSourceBuilder<Event> source = KafkaSource.<Event>builder()
                 .setProperties(consumer)
                 .setTopics(settings.topic())
                 .setStartingOffsets(OffsetsInitializer.earliest())
-                .setBounded(OffsetsInitializer.latest())
-                .setValueOnlyDeserializer(new Events(new FramedAvro(settings.writerSchema(), settings.readerSchema())))
-                .build();
+                .setValueOnlyDeserializer(new Events(avro));
+        return (settings.endless() ? source : source.setBounded(OffsetsInitializer.latest())).build();
     }
 
     private static RowData row(Event event) {

@@ -2,7 +2,11 @@ package drains;
 
 import java.util.Map;
 
-/** The topic and settings of a drain. Schemas are Avro JSON; times are milliseconds; consumer options are Kafka's. */
+/**
+ * The topic and settings of a drain. Schemas are Avro JSON; times are milliseconds; consumer options are Kafka's.
+ * An endless job reads on at the end of the topic, skips malformed records, and, in SQL, counts an event_id once;
+ * a partition without events for the time `idleness` is idle.
+ */
 public record DrainSettings(
         String job,
         String topic,
@@ -13,5 +17,7 @@ public record DrainSettings(
         long bound,
         long window,
         long checkpointInterval,
-        String scratch) {
+        String scratch,
+        boolean endless,
+        long idleness) {
 }

@@ -24,6 +24,9 @@ final class Events extends AbstractDeserializationSchema<Event> {
     @Override
     public Event deserialize(byte[] message) throws IOException {
         GenericRecord record = avro.deserialize(message);
+        if (record == null) {
+            return null;
+        }
         boolean click = record.get("event_type").toString().equals("click");
         return new Event((String) record.get("user_id"), (long) record.get("event_time"), click);
     }

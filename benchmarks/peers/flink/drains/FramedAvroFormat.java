@@ -23,6 +23,9 @@ public final class FramedAvroFormat implements DeserializationFormatFactory {
             ConfigOptions.key("writer-schema").stringType().noDefaultValue();
     private static final ConfigOption<String> READER =
             ConfigOptions.key("reader-schema").stringType().noDefaultValue();
+    /** As of Flink's JSON format; its Avro format has no such option. */
+    private static final ConfigOption<Boolean> IGNORE =
+            ConfigOptions.key("ignore-parse-errors").booleanType().defaultValue(false);
 
     @Override
     public String factoryIdentifier() {
@@ -36,20 +39,22 @@ public final class FramedAvroFormat implements DeserializationFormatFactory {
 
     @Override
     public Set<ConfigOption<?>> optionalOptions() {
-        return Set.of();
+        return Set.of(IGNORE);
     }
 
     @Override
     public DecodingFormat<DeserializationSchema<RowData>> createDecodingFormat(
             DynamicTableFactory.Context context, ReadableConfig options) {
-        FramedAvro avro = new FramedAvro(options.get(WRITER), options.get(READER));
+        FramedAvro avro = new FramedAvro(options.get(WRITER), options.get(READER), options.get(IGNORE));
         return new DecodingFormat<>() {
             @Override
             public DeserializationSchema<RowData> createRuntimeDecoder(
                     DynamicTableSource.Context source, DataType produced) {
+                AvroToRowDataConverters.AvroToRowDataConverter row =
+                        AvroToRowDataConverters.createRowConverter((RowType) produced.getLogicalType(), false);
                 return new AvroRowDataDeserializationSchema(
                         avro,
-                        AvroToRowDataConverters.createRowConverter((RowType) produced.getLogicalType(), false),
+                        record -> record == null ? null : row.convert(record),
                         source.createTypeInformation(produced));
             }
 

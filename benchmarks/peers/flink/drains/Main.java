@@ -15,6 +15,7 @@ import org.apache.flink.configuration.RestartStrategyOptions;
 import org.apache.flink.configuration.StateBackendOptions;
 import org.apache.flink.configuration.TaskManagerOptions;
 import org.apache.flink.core.execution.CheckpointingMode;
+import org.apache.flink.runtime.jobgraph.JobGraph;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
@@ -50,7 +51,7 @@ public final class Main {
         }
     }
 
-    private static Configuration cluster(DrainSettings settings) {
+    static Configuration cluster(DrainSettings settings) {
         Configuration cluster = new Configuration()
                 .set(CoreOptions.TMP_DIRS, settings.scratch())
                 .set(TaskManagerOptions.MANAGED_MEMORY_SIZE, MANAGED);
@@ -58,14 +59,19 @@ public final class Main {
         return cluster;
     }
 
-    private static void drain(MiniCluster cluster, DrainSettings settings, String folder) throws Exception {
+    /** Returns the graph of a job that writes below `folder`. */
+    static JobGraph graph(DrainSettings settings, String folder) {
         StreamExecutionEnvironment flink = StreamExecutionEnvironment.getExecutionEnvironment(job(settings, folder));
         switch (settings.job()) {
             case "sql" -> SqlJob.define(settings, folder, flink);
             case "datastream" -> DataStreamJob.define(settings, folder, flink);
             default -> throw new IllegalArgumentException(settings.job());
         }
-        JobID job = cluster.submitJob(flink.getStreamGraph().getJobGraph()).get().getJobID();
+        return flink.getStreamGraph().getJobGraph();
+    }
+
+    private static void drain(MiniCluster cluster, DrainSettings settings, String folder) throws Exception {
+        JobID job = cluster.submitJob(graph(settings, folder)).get().getJobID();
         cluster.requestJobResult(job).get().toJobExecutionResult(Main.class.getClassLoader());
     }
 
@@ -74,7 +80,7 @@ public final class Main {
                 .set(CoreOptions.DEFAULT_PARALLELISM, settings.cores())
                 .set(PipelineOptions.OBJECT_REUSE, true)
                 .set(PipelineOptions.GENERIC_TYPES, false)
-                .set(RestartStrategyOptions.RESTART_STRATEGY, "none")
+                .set(RestartStrategyOptions.RESTART_STRATEGY, settings.endless() ? "exponential-delay" : "none")
                 .set(StateBackendOptions.STATE_BACKEND, "hashmap")
                 .set(CheckpointingOptions.CHECKPOINTING_INTERVAL, Duration.ofMillis(settings.checkpointInterval()))
                 .set(CheckpointingOptions.CHECKPOINTING_CONSISTENCY_MODE, CheckpointingMode.EXACTLY_ONCE)

@@ -13,6 +13,7 @@ final class SqlJob {
               event_type STRING,
               user_id STRING,
               event_time TIMESTAMP_LTZ(3),
+              %s
               WATERMARK FOR event_time AS event_time - INTERVAL '%s' SECOND
             ) WITH (%s)""";
     private static final String RESULT = """
@@ -28,8 +29,17 @@ final class SqlJob {
             SELECT window_start, window_end, user_id,
                    COUNT(*) FILTER (WHERE event_type = 'visit'),
                    COUNT(*) FILTER (WHERE event_type = 'click')
-            FROM TUMBLE(TABLE events, DESCRIPTOR(event_time), INTERVAL '%s' SECOND)
+            FROM %s
             GROUP BY window_start, window_end, user_id""";
+
+    private static final String WITH_WINDOWS =
+            "TUMBLE(TABLE events, DESCRIPTOR(event_time), INTERVAL '%s' SECOND)";
+    private static final String ONCE = """
+            (SELECT * FROM (
+              SELECT *, ROW_NUMBER() OVER (
+                PARTITION BY window_start, window_end, event_id ORDER BY event_time) AS copy
+              FROM %s)
+            WHERE copy = 1)""";
 
     private SqlJob() {
     }
@@ -37,14 +47,17 @@ final class SqlJob {
     static void define(DrainSettings settings, String folder, StreamExecutionEnvironment flink) {
         StreamTableEnvironment tables = StreamTableEnvironment.create(flink);
         tables.getConfig().set("table.local-time-zone", "UTC");
-        tables.executeSql(TOPIC.formatted(settings.bound() / 1000, options(source(settings))));
+        tables.executeSql(TOPIC.formatted(
+                settings.endless() ? "event_id STRING," : "", settings.bound() / 1000, options(source(settings))));
         tables.executeSql(RESULT.formatted(options(Map.of(
                 "connector", "filesystem",
                 "path", folder + "/" + Main.WINDOWS,
                 "format", "parquet",
                 "parquet.compression", Main.COMPRESSION,
                 "parquet.write.int64.timestamp", "true"))));
-        tables.createStatementSet().addInsertSql(WINDOWS.formatted(settings.window() / 1000)).attachAsDataStream();
+        String rows = WITH_WINDOWS.formatted(settings.window() / 1000);
+        String windows = WINDOWS.formatted(settings.endless() ? ONCE.formatted(rows) : rows);
+        tables.createStatementSet().addInsertSql(windows).attachAsDataStream();
     }
 
     private static Map<String, String> source(DrainSettings settings) {
@@ -54,10 +67,14 @@ final class SqlJob {
                 "connector", "kafka",
                 "topic", settings.topic(),
                 "scan.startup.mode", "earliest-offset",
-                "scan.bounded.mode", "latest-offset",
                 "format", "framed-avro",
                 "framed-avro.writer-schema", settings.writerSchema(),
                 "framed-avro.reader-schema", settings.readerSchema()));
+        options.putAll(settings.endless()
+                ? Map.of(
+                        "scan.watermark.idle-timeout", settings.idleness() + " ms",
+                        "framed-avro.ignore-parse-errors", "true")
+                : Map.of("scan.bounded.mode", "latest-offset"));
         return options;
     }
 
