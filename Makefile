@@ -1,6 +1,6 @@
 # Needs Python 3.11 and make; installs everything else. Stamp files record which steps are done.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-fast test-newest coverage chaos simulate soak flink check format bench audit release lock pages site clean
+.PHONY: help setup demo test test-all test-fast test-newest coverage chaos simulate soak flink check format bench duel audit release lock pages site clean
 
 # The first interpreter that is new enough; override it by `make setup PYTHON=...`.
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
@@ -74,6 +74,9 @@ format: $(SYNCED) ## let ruff fix and format the code
 
 bench: setup $(CLASSES) ## run the benchmarks with peers (Flink needs a JDK; downloads 220 MB once)
 	$(RUN) benchmarks $(ARGS)
+
+duel: setup $(CLASSES) ## run engines on a topic with faults and compare them with the truth; ARGS="--only tidemark,quix"
+	$(RUN) benchmarks.duel $(ARGS)
 
 audit: $(SYNCED) ## check licences and known vulnerabilities (osv.dev) of what is shipped (build/sbom.cdx.json)
 	$(RUN) dev.audit

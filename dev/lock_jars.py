@@ -1,4 +1,4 @@
-"""Writes jars.lock and dev/flink.lock: `python -m dev.lock_jars` after changing a version below.
+"""Writes jars.lock, dev/flink.lock and dev/streams.lock: `python -m dev.lock_jars` after changing a version below.
 
 Needs Maven, which nothing else does: it resolves the dependencies of the broker and verifies each file by its published
 checksum. `pipeline.runtime.jars` reads the locks.
@@ -51,6 +51,14 @@ FLINK = (
     "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3",
 )
 
+# Kafka Streams, for the duel. Maven would choose an older jackson-core than jackson-databind needs.
+STREAMS = (
+    "org.apache.kafka:kafka-streams:4.2.0",
+    "org.apache.avro:avro:1.11.4",
+    "com.fasterxml.jackson.core:jackson-core:2.19.2",
+    "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3",
+)
+
 HEADER = """\
 # Every jar that Tidemark fetches, with its SHA-256. Written by `dev.lock_jars`, read by `pipeline.runtime.jars`.
 # spark: on the class path of driver and executors. s3: also, if executors read and write a warehouse in S3. compiler:
@@ -58,6 +66,9 @@ HEADER = """\
 """
 FLINK_HEADER = """\
 # Flink's jars, with their SHA-256, for `make flink` and `make bench`. Written by `dev.lock_jars`, read by `dev.flink`.
+"""
+STREAMS_HEADER = """\
+# Jars of Kafka Streams, with their SHA-256, for `make duel`. Written by `dev.lock_jars`.
 """
 POM = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -111,6 +122,9 @@ def main() -> None:
     flink = resolve(FLINK, transitive=True)
     Path(__file__).with_name("flink.lock").write_text("\n".join([FLINK_HEADER, section("flink", flink)]))
     sys.stdout.write(f"flink.lock: {len(flink)} jars\n")
+    streams = resolve(STREAMS, transitive=True)
+    Path(__file__).with_name("streams.lock").write_text("\n".join([STREAMS_HEADER, section("streams", streams)]))
+    sys.stdout.write(f"streams.lock: {len(streams)} jars\n")
 
 
 if __name__ == "__main__":

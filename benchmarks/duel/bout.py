@@ -1,0 +1,130 @@
+"""Runs a contestant while the topic is written, kills it in the middle, starts it again, and judges its table."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Final
+
+from benchmarks.duel.contestant import Contestant
+from benchmarks.duel.feed import Feed
+from benchmarks.duel.judgement import Verdict, judge
+from benchmarks.duel.scenario import MUST_COUNT, SPAN_MS, Kind, Scenario
+from benchmarks.errors import BenchmarkError
+from benchmarks.measure import children, cpu_seconds
+from benchmarks.process import last_words
+from demo.die_with_parent import dying_with_parent
+
+_ROOT: Final = Path(__file__).parents[2]
+_POLL_S: Final = 3.0
+_KILL_AT: Final = SPAN_MS // 2
+_START_S: Final = 600.0
+"""Most seconds from the start of a process to its first rows."""
+_FEED_S: Final = 300.0
+_SETTLED_S: Final = 12.0
+_SILENT_S: Final = 60.0
+"""A table is final if it did not change for this long: `_SETTLED_S` if no event is missing, otherwise `_SILENT_S`,
+which is longer than any time-out of the contestants.
+"""
+_DEADLINE_S: Final = 300.0
+
+
+class Lives:
+    """The processes of a contestant, one after another. `cpu_seconds` are those of all that were killed."""
+
+    def __init__(self, command: Callable[[], list[str]], log: Path) -> None:
+        """Starts nothing yet; the output of all processes is appended to `log`."""
+        self.cpu_seconds = 0.0
+        self._command, self.log = command, log
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Starts a process that dies with this one, in a session of its own."""
+        with self.log.open("ab") as output:
+            self._process = self._spawn(output)
+
+    def kill(self) -> None:
+        """Sends SIGKILL to the process and its children."""
+        if process := self._process:
+            pids = [process.pid]
+            for pid in pids:
+                pids.extend(children(pid))
+            self.cpu_seconds += cpu_seconds(*pids)
+            with suppress(ProcessLookupError):  # it has ended by itself
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            self._process = None
+
+    def require_running(self) -> None:
+        """Raises BenchmarkError with the end of the log if the process has ended by itself."""
+        if self._process and self._process.poll() is not None:
+            raise BenchmarkError(f"ended by itself with {self._process.returncode}:\n{last_words(self.log)}")
+
+    def _spawn(self, output: IO[bytes]) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            dying_with_parent(self._command()),
+            cwd=_ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def fight(contestant: Contestant, scenario: Scenario, seconds: float) -> tuple[dict[Kind, Verdict], float]:
+    """Returns the verdicts on a contestant, and its CPU seconds. `seconds` is how long writing takes.
+
+    Raises BenchmarkError or SetUpError if the contestant cannot run.
+    """
+    contestant.prepare()
+    arena = contestant.arena
+    feed = Feed(arena.bootstrap_servers, arena.topic, scenario, seconds)
+    lives = Lives(contestant.command, arena.folder / "log")
+    lives.start()
+    try:
+        feed.start()
+        _wait(lives, lambda: bool(contestant.table()), _START_S)
+        feed.warm.set()
+        _wait(lives, lambda: feed.moment >= _KILL_AT, _FEED_S + seconds)
+        lives.kill()
+        before = contestant.table()
+        lives.start()
+        _wait(lives, lambda: feed.written.is_set() or not feed.is_alive(), _FEED_S + seconds)
+        if feed.error or not feed.written.is_set():
+            raise BenchmarkError(f"the topic could not be written: {feed.error}")
+        _wait(lives, lambda: contestant.table() != before, _START_S)
+        _settle(lives, lambda: _judged(contestant, scenario))
+    finally:
+        lives.kill()
+        feed.warm.set()
+        feed.end.set()
+    return _judged(contestant, scenario), lives.cpu_seconds
+
+
+def _judged(contestant: Contestant, scenario: Scenario) -> dict[Kind, Verdict]:
+    return judge(scenario.truth, scenario.malformed, contestant.table(), contestant.said())
+
+
+def _settle(lives: Lives, verdicts: Callable[[], dict[Kind, Verdict]]) -> None:
+    """Waits until the verdicts do not change any more."""
+    last, since, deadline = verdicts(), time.monotonic(), time.monotonic() + _DEADLINE_S
+    while time.monotonic() < deadline:
+        complete = all(last[kind].counted == last[kind].sent for kind in MUST_COUNT)
+        if time.monotonic() - since > (_SETTLED_S if complete else _SILENT_S):
+            return
+        lives.require_running()
+        time.sleep(_POLL_S)
+        if (now := verdicts()) != last:
+            last, since = now, time.monotonic()
+
+
+def _wait(lives: Lives, done: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not done():
+        lives.require_running()
+        if time.monotonic() > deadline:
+            raise BenchmarkError(f"no progress within {seconds:g} s:\n{last_words(lives.log)}")
+        time.sleep(_POLL_S)
