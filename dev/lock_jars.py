@@ -51,7 +51,7 @@ FLINK = (
     "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3",
 )
 
-# Kafka Streams, for the duel. Maven would choose an older jackson-core than jackson-databind needs.
+# Kafka Streams in the duel. Maven would choose an older jackson-core than jackson-databind needs.
 STREAMS = (
     "org.apache.kafka:kafka-streams:4.2.0",
     "org.apache.avro:avro:1.11.4",

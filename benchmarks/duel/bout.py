@@ -42,7 +42,7 @@ class Lives:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Starts a process that dies with this one, in a session of its own."""
+        """Starts a process in a session of its own, which is killed when the duel ends."""
         with self.log.open("ab") as output:
             self._process = self._spawn(output)
 

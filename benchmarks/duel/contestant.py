@@ -1,4 +1,4 @@
-"""What a contestant of the duel must provide."""
+"""The interface of a contestant of the duel."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -26,7 +26,7 @@ class Contestant(ABC):
     """The name on the command line."""
     title: ClassVar[str]
     options: ClassVar[str]
-    """The chosen options, for the reader of the results."""
+    """The chosen options, which are printed with the results."""
 
     def __init__(self, arena: Arena) -> None:
         """Prepares nothing yet."""
@@ -37,7 +37,7 @@ class Contestant(ABC):
 
     @abstractmethod
     def command(self) -> list[str]:
-        """Returns the command line of a process, which continues the work of a killed one."""
+        """Returns the command line of a process, which continues where a killed process ended."""
 
     @abstractmethod
     def table(self) -> Mapping[Cell, int]:

@@ -50,7 +50,7 @@ class Quix(Contestant):
         return self._results.counts()
 
     def said(self) -> Counter[Kind]:
-        """Returns the records of which a callback was told."""
+        """Returns the records that were passed to a callback."""
         file = self.arena.folder / "rejected"
         kinds = map(kind_of, file.read_text().split()) if file.exists() else ()
         return Counter(kind for kind in kinds if kind)
