@@ -117,7 +117,7 @@ def event_time(value: bytes) -> int:
     assert value.startswith(header(WRITER_ID))
     event = fastavro.schemaless_reader(io.BytesIO(value[5:]), json.loads(load_schemas()[WRITER_ID]), None)
     assert isinstance(event, dict)
-    return round(event["event_time"].timestamp() * 1000)
+    return int(event["event_time"].timestamp() * 1000)
 
 
 def test_an_unknown_contestant_is_named() -> None:
