@@ -37,7 +37,7 @@ class _Flink(Contestant, ABC):
         for name in ("classes", "scratch"):
             (folder / name).mkdir()
         self._class_path = compiled(PROGRAM, folder / "classes")
-        self._settings.write_text(json.dumps(self._drain_settings()))
+        self._settings.write_text(json.dumps(self.drain_settings()))
 
     def command(self) -> list[str]:
         """Returns a mini-cluster that continues from the newest complete checkpoint."""
@@ -54,13 +54,11 @@ class _Flink(Contestant, ABC):
     def _settings(self) -> Path:
         return self.arena.folder / "settings.json"
 
-    def _drain_settings(self) -> dict[str, Any]:
+    def drain_settings(self) -> dict[str, Any]:
+        """Returns the settings of the program, which reads on at the end of the topic."""
         arena = self.arena
         task = Task(arena.bootstrap_servers, arena.topic, events=0, work=str(arena.folder))
-        settings = {**drain_settings(task, self.api), "endless": True, "idleness": _IDLENESS_MS}
-        reader = json.loads(settings["readerSchema"])
-        reader["fields"].append({"name": "event_id", "type": "string"})
-        return {**settings, "readerSchema": json.dumps(reader)}
+        return {**drain_settings(task, self.api, "event_id"), "endless": True, "idleness": _IDLENESS_MS}
 
 
 class FlinkDataStream(_Flink):

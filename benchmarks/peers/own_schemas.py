@@ -7,9 +7,9 @@ from schemas import WRITER_ID, load_schemas
 from schemas.fields import EventSchemas
 
 
-def writer_and_reader_schema() -> tuple[str, str]:
-    """Returns the writer schema and the reader schema with the needed fields only, as JSON texts."""
-    projection = projection_of(EventSchemas({WRITER_ID: load_schemas()[WRITER_ID]}))
+def writer_and_reader_schema(sql: str = "") -> tuple[str, str]:
+    """Returns writer and reader schema as JSON texts; the reader has the needed fields and those in `sql` only."""
+    projection = projection_of(EventSchemas({WRITER_ID: load_schemas()[WRITER_ID]}), sql)
     reader = json.loads(projection.reader_schema)
     needed = reader["fields"][: len(projection.names)]
     return projection.writers[WRITER_ID], json.dumps({**reader, "fields": needed})

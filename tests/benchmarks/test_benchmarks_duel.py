@@ -3,11 +3,14 @@
 import io
 import json
 from collections import Counter
+from pathlib import Path
 
 import fastavro
 import pytest
 
 from benchmarks.duel.command import CONTESTANTS, main
+from benchmarks.duel.contestant import Arena
+from benchmarks.duel.flink import FlinkSql
 from benchmarks.duel.judgement import Summary, Verdict, judge, summary
 from benchmarks.duel.scenario import BOUND_MS, MINUTE_MS, MUST_COUNT, Cell, Kind, Scenario, kind_of, scenario
 from producers.encode import header
@@ -118,6 +121,15 @@ def event_time(value: bytes) -> int:
     event = fastavro.schemaless_reader(io.BytesIO(value[5:]), json.loads(load_schemas()[WRITER_ID]), None)
     assert isinstance(event, dict)
     return int(event["event_time"].timestamp() * 1000)
+
+
+def test_flink_reads_the_ids_of_events(small: Scenario, tmp_path: Path) -> None:
+    settings = FlinkSql(Arena("127.0.0.1:9", "t", tmp_path)).drain_settings()
+    value = next(record.value for record in small.records if kind_of(record.user) is Kind.GOOD)
+    schemas = (json.loads(settings[name]) for name in ("writerSchema", "readerSchema"))
+    event = fastavro.schemaless_reader(io.BytesIO((value or b"")[5:]), *schemas)
+    assert isinstance(event, dict)
+    assert str(event["event_id"]).startswith("e")
 
 
 def test_an_unknown_contestant_is_named() -> None:

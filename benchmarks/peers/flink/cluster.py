@@ -29,11 +29,14 @@ _DONE: Final = "DONE "
 _CONSUMER: Final = "kafka."
 
 
-def drain_settings(task: Task, api: Api) -> dict[str, Any]:
-    """Returns the fields of `drains/DrainSettings.java`. Consumer options and projection are Tidemark's own."""
+def drain_settings(task: Task, api: Api, sql: str = "") -> dict[str, Any]:
+    """Returns the fields of `drains/DrainSettings.java`. Consumer options and projection are Tidemark's own.
+
+    Fields in `sql` are read in addition to those that every event needs.
+    """
     kafka = KafkaSettings(bootstrap_servers=task.bootstrap_servers, topic=task.topic)
     options = source_options(kafka, BatchSettings(), {})
-    writer, reader = writer_and_reader_schema()
+    writer, reader = writer_and_reader_schema(sql)
     return {
         "job": api,
         "topic": task.topic,
