@@ -7,7 +7,7 @@ from typing import Final
 
 from benchmarks.duel.contestant import Arena, Contestant
 from benchmarks.duel.scenario import PARTITIONS, Cell, Kind, kind_of
-from benchmarks.duel.topic_table import TopicTable
+from benchmarks.duel.topic_table import NO_LIMIT, TopicTable
 from benchmarks.process import run
 from demo.topics import create_topic
 from schemas import WRITER_ID, load_schemas
@@ -21,7 +21,8 @@ class Quix(Contestant):
     name = "quix"
     title = "Quix Streams"
     options = (
-        f"{_PACKAGES[0]}; exactly-once, grace 10 s, on_late and on_consumer_error callbacks, session timeout 10 s; "
+        f"{_PACKAGES[0]}; exactly-once, grace 10 s, on_late and on_consumer_error callbacks, session timeout 10 s, "
+        "no message.timestamp.after.max.ms on its topic; "
         "idle partitions: .current(), because .final() never closes their windows; no operator removes duplicates"
     )
 
@@ -36,7 +37,7 @@ class Quix(Contestant):
         folder, log = self.arena.folder, self.arena.folder / "install.log"
         run(["venv", str(folder / "environment")], log)
         run(["pip", "install", "-q", *_PACKAGES], log, (str(self._python), "-m"))
-        create_topic(self.arena.bootstrap_servers, self._output, PARTITIONS)
+        create_topic(self.arena.bootstrap_servers, self._output, PARTITIONS, message_timestamp_after_max_ms=NO_LIMIT)
         self._schema.write_text(load_schemas()[WRITER_ID])
 
     def command(self) -> list[str]:

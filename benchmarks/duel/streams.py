@@ -7,7 +7,7 @@ from typing import Final
 
 from benchmarks.duel.contestant import Arena, Contestant
 from benchmarks.duel.scenario import PARTITIONS, Cell, Kind, kind_of
-from benchmarks.duel.topic_table import TopicTable
+from benchmarks.duel.topic_table import NO_LIMIT, TopicTable
 from demo.topics import create_topic
 from dev.flink import command, compiled
 from pipeline.runtime.jars import cache, listed, mirror, provide
@@ -22,7 +22,8 @@ class KafkaStreams(Contestant):
     name = "kafka-streams"
     title = "Kafka Streams"
     options = (
-        "exactly_once_v2, grace 10 s, LogAndContinueExceptionHandler with a dead letter topic, session timeout 10 s; "
+        "exactly_once_v2, grace 10 s, LogAndContinueExceptionHandler with a dead letter topic, session timeout 10 s, "
+        "no message.timestamp.after.max.ms on its topics; "
         "idle partitions: every update is a result, because suppressed windows of an idle partition never close; "
         "no operator removes duplicates"
     )
@@ -42,7 +43,7 @@ class KafkaStreams(Contestant):
         jars = provide(listed(_LOCK, "streams"), cache(), mirror())
         self._class_path = compiled(Path(__file__).with_name("java"), folder / "classes", jars)
         for topic in (self._output, self._dead):
-            create_topic(self.arena.bootstrap_servers, topic, PARTITIONS)
+            create_topic(self.arena.bootstrap_servers, topic, PARTITIONS, message_timestamp_after_max_ms=NO_LIMIT)
         self._schema.write_text(load_schemas()[WRITER_ID])
 
     def command(self) -> list[str]:

@@ -9,6 +9,8 @@ from confluent_kafka import Consumer, Message, TopicPartition
 
 from benchmarks.duel.scenario import PARTITIONS, Cell
 
+NO_LIMIT: Final = 2**63 - 1
+"""`message.timestamp.after.max.ms` of a table's topic: results are dated by their window, and some are a day ahead."""
 _WAIT_S: Final = 2.0
 _AT_ONCE: Final = 10_000
 
