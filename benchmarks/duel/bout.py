@@ -12,7 +12,7 @@ from typing import IO, Final
 from benchmarks.duel.contestant import Contestant
 from benchmarks.duel.feed import Feed
 from benchmarks.duel.judgement import Verdict, judge
-from benchmarks.duel.scenario import MUST_COUNT, SPAN_MS, Kind, Scenario
+from benchmarks.duel.scenario import KILLED_MS, MUST_COUNT, Kind, Scenario
 from benchmarks.errors import BenchmarkError
 from benchmarks.measure import children, cpu_seconds
 from benchmarks.process import last_words
@@ -20,7 +20,6 @@ from demo.die_with_parent import dying_with_parent
 
 _ROOT: Final = Path(__file__).parents[2]
 _POLL_S: Final = 3.0
-_KILL_AT: Final = SPAN_MS // 2
 _START_S: Final = 600.0
 """Most seconds from the start of a process to its first rows."""
 _FEED_S: Final = 300.0
@@ -88,19 +87,20 @@ def fight(contestant: Contestant, scenario: Scenario, seconds: float) -> tuple[d
         feed.start()
         _wait(lives, lambda: bool(contestant.table()), _START_S)
         feed.warm.set()
-        _wait(lives, lambda: feed.moment >= _KILL_AT, _FEED_S + seconds)
+        _wait(lives, lambda: feed.moment >= KILLED_MS, _FEED_S + seconds)
         lives.kill()
         before = contestant.table()
         lives.start()
+        _wait(lives, lambda: contestant.table() != before, _START_S)
+        feed.caught_up.set()
         _wait(lives, lambda: feed.written.is_set() or not feed.is_alive(), _FEED_S + seconds)
         if feed.error or not feed.written.is_set():
             raise BenchmarkError(f"the topic could not be written: {feed.error}")
-        _wait(lives, lambda: contestant.table() != before, _START_S)
         _settle(lives, lambda: _judged(contestant, scenario))
     finally:
         lives.kill()
-        feed.warm.set()
-        feed.end.set()
+        for event in (feed.warm, feed.caught_up, feed.end):
+            event.set()
     return _judged(contestant, scenario), lives.cpu_seconds
 
 

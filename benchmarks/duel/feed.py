@@ -8,7 +8,7 @@ from typing import Final
 
 from confluent_kafka import Producer
 
-from benchmarks.duel.scenario import SPAN_MS, Kind, Record, Scenario, kind_of
+from benchmarks.duel.scenario import CAUGHT_UP_MS, SPAN_MS, Kind, Record, Scenario, kind_of
 
 _FLUSH_S: Final = 60.0
 _POLL_S: Final = 0.005
@@ -19,14 +19,17 @@ _POLL_EACH: Final = 1000
 class Feed(threading.Thread):
     """Writes a scenario: warm-up until `warm` is set, records within `seconds`, cool-down until `end` is set.
 
-    `moment` is how far it is in the scenario, `written` is set after its records, and `error` says why it failed.
+    From `CAUGHT_UP_MS` it writes slowly until `caught_up` is set: the later faults are to be read as they are written,
+    not as a backlog, whose partitions may be read in any order. `moment` is how far it is in the scenario, `written` is
+    set after its records, and `error` says why it failed.
     """
 
     def __init__(self, bootstrap_servers: str, topic: str, scenario: Scenario, seconds: float) -> None:
         """Writes nothing yet."""
         super().__init__(daemon=True)
         self.moment, self.error = 0, ""
-        self.warm, self.written, self.end = threading.Event(), threading.Event(), threading.Event()
+        self.warm, self.caught_up = threading.Event(), threading.Event()
+        self.written, self.end = threading.Event(), threading.Event()
         self._servers, self._topic, self._scenario = bootstrap_servers, topic, scenario
         self._pace = seconds / SPAN_MS
         self._begun = 0.0
@@ -56,6 +59,10 @@ class Feed(threading.Thread):
     def _send(self, producer: Producer, records: Iterable[Record]) -> None:
         for number, record in enumerate(records):
             self.moment = record.moment
+            if record.moment >= CAUGHT_UP_MS and not self.caught_up.is_set():
+                producer.poll(0)
+                self.caught_up.wait(_TRICKLE_S)
+                self._begun = time.monotonic() - record.moment * self._pace
             while (early := self._begun + record.moment * self._pace - time.monotonic()) > 0:
                 producer.poll(min(early, _POLL_S))
             self._produce(producer, record)

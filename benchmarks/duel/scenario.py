@@ -41,7 +41,11 @@ _IDLE_SHARE: Final = 0.1
 _SPECIAL_SHARE: Final = 0.01
 _IDLE_UNTIL_MS: Final = MINUTE_MS
 _ABORTED_AT_MS: Final = 7 * MINUTE_MS
-_LATE_FROM_MS: Final = 11 * MINUTE_MS
+KILLED_MS: Final = 8 * MINUTE_MS
+"""When a contestant is killed."""
+CAUGHT_UP_MS: Final = 11 * MINUTE_MS
+"""When it must have shown rows again; late and future-dated events follow."""
+_LATE_FROM_MS: Final = 12 * MINUTE_MS
 _FUTURE_AT_MS: Final = 14 * MINUTE_MS
 _ABORTED: Final = 500
 _FUTURE: Final = 10
