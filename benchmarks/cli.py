@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None, folder: Path = results.RESULTS)
     parts: dict[str, Any] = {}
     try:
         with tempfile.TemporaryDirectory(prefix="tidemark-bench-") as work:
-            if "drain" in options.only and FLINK & {*options.jobs}:
+            if {"drain", "formats"} & {*options.only} and FLINK & {*options.jobs}:
                 require()
             _run(options, Path(work), console, parts)
     except (BenchmarkError, SetUpError) as error:
@@ -230,7 +230,8 @@ def _duplicates(
 
 def _formats(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
     plan = _plan(options, options.events)
-    parts["formats"] = formats.figures(_rounds(formats.drains_by_format(plan, *data, work), console), plan.events)
+    rounds = _rounds(formats.drains_by_format(plan, options.jobs, *data, work), console)
+    parts["formats"] = formats.figures(rounds, plan.events)
     console.print(formats.render(parts["formats"], plan.events))
 
 

@@ -27,7 +27,7 @@ class Task:
     drains: int = 3
     conf: dict[str, str] = field(default_factory=dict)
     all_reports: bool = False
-    """All default reports of the service, instead of page views per user only, like the peers."""
+    """The results of all default reports, instead of page views per user only."""
     window: dict[str, Any] = field(default_factory=dict)
     """Settings of the windows of page views per user; empty: those of the service."""
     workers: int = 0

@@ -123,7 +123,10 @@ def test_flink_gets_fields_in_the_order_of_its_table_and_consumer_options_by_kaf
     names = [field["name"] for field in json.loads(found["readerSchema"])["fields"]]
     # Flink's Avro converter reads fields by position.
     table = (PROGRAM / "SqlJob.java").read_text().partition("CREATE TEMPORARY TABLE events (")[2]
-    assert names == [line.split()[0] for line in table.splitlines()[1:4]]
+    assert names == [*(line.split()[0] for line in table.splitlines()[1:3]), "event_time"]
+    three = drain_settings(Task("localhost:1", "events", 1, "/work", all_reports=True), "sql")
+    assert [field["name"] for field in json.loads(three["readerSchema"])["fields"]] == [*names, "page_url"]
+    assert [*three["keys"].values()] == ["user_id", "page_url", ""]
     assert found["consumer"]["bootstrap.servers"] == "localhost:1"
     assert not [name for name in found["consumer"] if name.startswith("kafka")]
 
@@ -151,7 +154,7 @@ def test_without_a_compiler_nothing_is_drained(
 @pytest.mark.jvm
 @pytest.mark.broker
 @pytest.mark.timeout(900)  # Where Flink's jars are not there yet they are fetched, 220 MB.
-def test_both_of_flinks_jobs_count_what_was_sent(tmp_path: Path) -> None:
+def test_each_of_flinks_jobs_counts_what_was_sent(tmp_path: Path) -> None:
     try:
         compiler()
     except SetUpError as error:
@@ -161,8 +164,8 @@ def test_both_of_flinks_jobs_count_what_was_sent(tmp_path: Path) -> None:
     jobs += ["--repeat", "1", "--backlog-users", "50000"]
     assert main(["--only", "drain", *jobs], tmp_path) == 0
     document = json.loads(next(tmp_path.glob("*.json")).read_text())
-    [sql], [datastream] = (contestant["rounds"] for contestant in document["drain"]["50000"]["contestants"])
-    assert [drain["notes"]["totals"]["sent"] for drain in (*sql, *datastream)] == [200_000] * 4
+    [sql], [three], [datastream] = (entry["rounds"] for entry in document["drain"]["50000"]["contestants"])
+    assert [drain["notes"]["totals"]["sent"] for drain in (*sql, *three, *datastream)] == [200_000] * 6
     assert sql[0]["notes"]["late_rows_dropped"] > 0
     assert datastream[0]["notes"]["totals"]["late"] > 0
     assert datastream[0]["notes"]["late_rows_dropped"] == 0

@@ -18,6 +18,8 @@ from pipeline.kafka.clients import source_options
 from pipeline.runtime.limits import cores, heap
 from pipeline.runtime.spark import JVM_OPTIONS
 from pipeline.settings.model import BatchSettings, KafkaSettings
+from pipeline.settings.report_settings import DEFAULT_REPORTS
+from pipeline.tables.schemas import PAGE_VIEWS
 
 Api = Literal["sql", "datastream"]
 PROGRAM: Final = Path(__file__).with_name("drains")
@@ -33,9 +35,12 @@ def drain_settings(task: Task, api: Api) -> dict[str, Any]:
     """Returns the fields of `drains/DrainSettings.java`. Consumer options and projection are Tidemark's own."""
     kafka = KafkaSettings(bootstrap_servers=task.bootstrap_servers, topic=task.topic)
     options = source_options(kafka, BatchSettings(), {})
-    writer, reader = writer_and_reader_schema()
+    keys = result_keys(task)
+    writer, reader = writer_and_reader_schema([key for key in keys.values() if key])
     return {
         "job": api,
+        "format": task.format,
+        "keys": keys,
         "topic": task.topic,
         "consumer": {k.removeprefix(_CONSUMER): v for k, v in options.items() if k.startswith(_CONSUMER)},
         "writerSchema": writer,
@@ -46,6 +51,12 @@ def drain_settings(task: Task, api: Api) -> dict[str, Any]:
         "checkpointInterval": CHECKPOINT_INTERVAL_MS,
         "scratch": str(Path(task.work, "scratch").absolute()),
     }
+
+
+def result_keys(task: Task) -> dict[str, str]:
+    """Returns the key of each result table, empty without one: those of the service's default reports."""
+    keys = {name: "".join(report.keys) for name, report in DEFAULT_REPORTS.items()}
+    return keys if task.all_reports else {PAGE_VIEWS.name: keys[PAGE_VIEWS.name]}
 
 
 def require() -> None:

@@ -2,9 +2,14 @@ package drains;
 
 import java.util.Map;
 
-/** The topic and settings of a drain. Schemas are Avro JSON; times are milliseconds; consumer options are Kafka's. */
+/**
+ * The topic and settings of a drain. Schemas are Avro JSON; times are milliseconds; consumer options are Kafka's.
+ * `keys` is the key of each result table, empty for a table without a key; the DataStream job has the first one only.
+ */
 public record DrainSettings(
         String job,
+        String format,
+        Map<String, String> keys,
         String topic,
         Map<String, String> consumer,
         String writerSchema,
