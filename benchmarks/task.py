@@ -10,6 +10,8 @@ from typing import Any, Final
 
 FIRST_COMMIT: Final = "first_commit_at"
 """Note of a drain: when its first batch was committed, in seconds since 1970."""
+READY: Final = "ready"
+"""The file that a process which does not end writes to its work folder once it has started."""
 
 
 @dataclass(frozen=True)

@@ -59,19 +59,20 @@ def _read(folder: Path) -> pa.Table:
 
 
 def _of_windows(windows: pa.Table) -> Cells:
-    return _cells(windows.set_column(0, "window_start", _milliseconds(windows["window_start"])))
+    return _cells(windows.set_column(0, "window_start", milliseconds(windows["window_start"])))
 
 
 def _of_events(events: pa.Table) -> Cells:
     """Counts late events in the windows that they missed."""
-    times = _milliseconds(events["event_time"])
+    times = milliseconds(events["event_time"])
     starts = pc.multiply(pc.divide(times, WINDOW_MS), WINDOW_MS)
     clicks = pc.cast(events["click"], pa.int64())
     columns = [events["user_id"], starts, pc.subtract(1, clicks), clicks]
     return _cells(pa.table(columns, ["user_id", "window_start", *_COUNTS]))
 
 
-def _milliseconds(times: pa.ChunkedArray) -> pa.ChunkedArray:
+def milliseconds(times: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Returns times of any unit in milliseconds since 1970."""
     return pc.cast(pc.cast(times, pa.timestamp("ms", times.type.tz)), pa.int64())
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 from benchmarks.errors import BenchmarkError
 from benchmarks.peers.own_schemas import writer_and_reader_schema
 from benchmarks.task import Task
+from command_line.times import duration_ms
 from demo.die_with_parent import dying_with_parent
 from dev.flink import command, compiled, compiler, flink_jars
 from pipeline.errors import SetUpError
@@ -31,8 +32,11 @@ _DONE: Final = "DONE "
 _CONSUMER: Final = "kafka."
 
 
-def drain_settings(task: Task, api: Api) -> dict[str, Any]:
-    """Returns the fields of `drains/DrainSettings.java`. Consumer options and projection are Tidemark's own."""
+def drain_settings(task: Task, api: Api, checkpoint_ms: int | None = None) -> dict[str, Any]:
+    """Returns the fields of `drains/DrainSettings.java`. Consumer options and projection are Tidemark's own.
+
+    With `checkpoint_ms`, the interval of its checkpoints, the job does not end at the end of the topic.
+    """
     kafka = KafkaSettings(bootstrap_servers=task.bootstrap_servers, topic=task.topic)
     options = source_options(kafka, BatchSettings(), {})
     keys = result_keys(task)
@@ -47,8 +51,9 @@ def drain_settings(task: Task, api: Api) -> dict[str, Any]:
         "readerSchema": reader,
         "cores": cores(),
         "bound": BOUND_MS,
-        "window": WINDOW_MS,
-        "checkpointInterval": CHECKPOINT_INTERVAL_MS,
+        "window": duration_ms(task.window["size"]) if task.window else WINDOW_MS,
+        "checkpointInterval": checkpoint_ms or CHECKPOINT_INTERVAL_MS,
+        "bounded": checkpoint_ms is None,
         "scratch": str(Path(task.work, "scratch").absolute()),
     }
 
@@ -64,20 +69,24 @@ def require() -> None:
     try:
         compiler()
     except SetUpError as error:
-        raise SetUpError(f"{error} Or leave Flink out: --jobs ours,tuned,defaults") from error
+        raise SetUpError(
+            f"{error} Or leave Flink out: --jobs ours,tuned,defaults, and --only without freshness-flink"
+        ) from error
     flink_jars()
 
 
 @contextmanager
-def mini_cluster(task: Task, api: Api) -> Iterator[Callable[[Path], int]]:
+def mini_cluster(task: Task, api: Api, checkpoint_ms: int | None = None) -> Iterator[Callable[[Path], int]]:
     """Yields a function that drains the topic into a folder and returns the number of late rows that Flink dropped.
+
+    With `checkpoint_ms` it does not return.
 
     Raises SetUpError without a JDK or jars, BenchmarkError if the cluster ends.
     """
     classes, settings_file = Path(task.work, "classes"), Path(task.work, "settings.json")
     for folder in (classes, Path(task.work, "scratch")):
         folder.mkdir()
-    settings_file.write_text(json.dumps(drain_settings(task, api)))
+    settings_file.write_text(json.dumps(drain_settings(task, api, checkpoint_ms)))
     java = command(compiled(PROGRAM, classes), "drains.Main", [f"-Xmx{heap()}", *JVM_OPTIONS.split()])
     # Its stderr is that of this process: the log that is quoted when it fails.
     popen = subprocess.Popen(

@@ -6,6 +6,7 @@ import java.util.Properties;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.connector.file.sink.FileSink;
 import org.apache.flink.connector.kafka.source.KafkaSource;
+import org.apache.flink.connector.kafka.source.KafkaSourceBuilder;
 import org.apache.flink.connector.kafka.source.enumerator.initializer.OffsetsInitializer;
 import org.apache.flink.core.fs.Path;
 import org.apache.flink.formats.parquet.row.ParquetRowDataBuilder;
@@ -68,13 +69,12 @@ final class DataStreamJob {
     private static KafkaSource<Event> topic(DrainSettings settings) {
         Properties consumer = new Properties();
         consumer.putAll(settings.consumer());
-        return KafkaSource.<Event>builder()
+        KafkaSourceBuilder<Event> source = KafkaSource.<Event>builder()
                 .setProperties(consumer)
                 .setTopics(settings.topic())
                 .setStartingOffsets(OffsetsInitializer.earliest())
-                .setBounded(OffsetsInitializer.latest())
-                .setValueOnlyDeserializer(new Events(new FramedAvro(settings.writerSchema(), settings.readerSchema())))
-                .build();
+                .setValueOnlyDeserializer(new Events(new FramedAvro(settings.writerSchema(), settings.readerSchema())));
+        return (settings.bounded() ? source.setBounded(OffsetsInitializer.latest()) : source).build();
     }
 
     private static RowData row(Event event) {

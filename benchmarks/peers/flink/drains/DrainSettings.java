@@ -5,6 +5,7 @@ import java.util.Map;
 /**
  * The topic and settings of a drain. Schemas are Avro JSON; times are milliseconds; consumer options are Kafka's.
  * `keys` is the key of each result table, empty for a table without a key; the DataStream job has the first one only.
+ * An unbounded drain continues at the end of the topic, until the process ends.
  */
 public record DrainSettings(
         String job,
@@ -18,5 +19,6 @@ public record DrainSettings(
         long bound,
         long window,
         long checkpointInterval,
+        boolean bounded,
         String scratch) {
 }

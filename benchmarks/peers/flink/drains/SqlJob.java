@@ -77,7 +77,7 @@ final class SqlJob {
                 "connector", "kafka",
                 "topic", settings.topic(),
                 "scan.startup.mode", "earliest-offset",
-                "scan.bounded.mode", "latest-offset",
+                "scan.bounded.mode", settings.bounded() ? "latest-offset" : "unbounded",
                 "format", json ? JSON : "framed-avro"));
         if (!json) {
             options.put("framed-avro.writer-schema", settings.writerSchema());
