@@ -4,6 +4,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -77,13 +78,14 @@ def measure(system: System, load: Load, window_ms: int, work: Path) -> Visibilit
         with started([system.module, task.to_json(), str(load.interval_ms)], log) as process:
             wait_until((work / READY).exists, process, log, _START_S)
             longer = replace(load, duration_ms=load.duration_ms + after_ms)
-            with started(simulate(longer, task), work / "producer.log") as producer:
-                wait_until(lambda: bool(count(task.bootstrap_servers, _TOPIC)), producer, work / "producer.log", _START_S)
+            sent, sent_log = partial(count, task.bootstrap_servers, _TOPIC), work / "producer.log"
+            with started(simulate(longer, task), sent_log) as producer:
+                wait_until(lambda: bool(sent()), producer, sent_log, _START_S)
                 warm = now_ms() + load.warm_up_ms
                 counted = Span(warm, warm + load.duration_ms)
                 sightings, cpu_s = _watch(system.result(work), process, log, counted, counted.end + after_ms)
                 if stop(producer):
-                    raise BenchmarkError(f"the simulator failed:\n{last_words(work / 'producer.log')}")
+                    raise BenchmarkError(f"the simulator failed:\n{last_words(sent_log)}")
         arrivals = _arrivals(task)
     return visibility_of(arrivals, sightings, counted, cpu_s, window_ms=window_ms, bound_ms=BOUND_MS)
 
