@@ -85,9 +85,10 @@ def _cells(table: pa.Table) -> Cells:
     return cells
 
 
-def _keys(table: pa.Table) -> list[object]:
+def _keys(table: pa.Table) -> list[str]:
     """Returns the column `user_id`, or a value for a table of another key, of which only sums are compared."""
-    return table["user_id"].to_pylist() if "user_id" in table.column_names else [""] * table.num_rows
+    keys: list[str] = table["user_id"].to_pylist() if "user_id" in table.column_names else [""] * table.num_rows
+    return keys
 
 
 def _require(holds: bool, rule: str, found: dict[str, int]) -> None:  # noqa: FBT001 - an assertion
