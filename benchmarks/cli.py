@@ -35,9 +35,8 @@ from benchmarks.collect import part as collect
 from benchmarks.contestants import FLINK, contestants
 from benchmarks.data import DAY_S, YEAR_S, Crowd, backlog
 from benchmarks.errors import BenchmarkError
-from benchmarks.freshness import part as freshness
-from benchmarks.freshness.figures import Figures, Load
-from benchmarks.options import parse
+from benchmarks.freshness import runs
+from benchmarks.options import WITH_FLINK, parse
 from benchmarks.peers.flink.cluster import require
 from benchmarks.task import Drain, Task
 from demo.broker import Broker
@@ -56,7 +55,8 @@ def main(arguments: Sequence[str] | None = None, folder: Path = results.RESULTS)
     parts: dict[str, Any] = {}
     try:
         with tempfile.TemporaryDirectory(prefix="tidemark-bench-") as work:
-            if "drain" in options.only and FLINK & {*options.jobs}:
+            with_flink = {"drain", "formats"} & {*options.only} and FLINK & {*options.jobs}
+            if with_flink or WITH_FLINK in options.only:
                 require()
             _run(options, Path(work), console, parts)
     except (BenchmarkError, SetUpError) as error:
@@ -83,30 +83,13 @@ def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
         parts["tabs"] = {scene: asdict(cost) for scene, cost in found.items()}
         console.print(tabs.render(found))
     if "freshness" in options.only:
-        _freshness(options, work, console, parts)
+        runs.freshness(options, work, console, parts)
+    if WITH_FLINK in options.only:
+        runs.freshness_with_flink(options, work, console, parts)
     if "collect" in options.only:
         plan = collect.Plan(options.collect_for / 1000, options.browsers, options.collect_rounds)
         parts["collect"] = collect.measure(plan, work / "collect")
         console.print(collect.render(parts["collect"], plan))
-
-
-def _freshness(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
-    found: dict[Load, Figures] = {}
-    usual, *more = options.users
-    shapes = [*((usual, interval) for interval in options.intervals), *((many, options.intervals[0]) for many in more)]
-    for number, (among, interval) in enumerate(shapes):
-        load = _load(options, among, interval)
-        console.print(f"{load}, for {(load.warm_up_ms + load.duration_ms) / 1000:.0f} s ...")
-        found[load] = freshness.measure(load, work / f"freshness-{number}")
-        parts.setdefault("freshness", {})[str(load)] = asdict(found[load])
-        for table in freshness.render(found[load]):
-            console.print(table)
-    if len(found) > 1:
-        console.print(freshness.curve(found))
-
-
-def _load(options: Namespace, among: int, interval_ms: int) -> Load:
-    return Load(options.rate, among, options.warm_up, options.duration, options.slice, interval_ms)
 
 
 def _run_publications(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
@@ -230,7 +213,8 @@ def _duplicates(
 
 def _formats(options: Namespace, data: tuple[Broker, str], work: Path, console: Console, parts: dict[str, Any]) -> None:
     plan = _plan(options, options.events)
-    parts["formats"] = formats.figures(_rounds(formats.drains_by_format(plan, *data, work), console), plan.events)
+    rounds = _rounds(formats.drains_by_format(plan, options.jobs, *data, work), console)
+    parts["formats"] = formats.figures(rounds, plan.events)
     console.print(formats.render(parts["formats"], plan.events))
 
 
@@ -249,7 +233,7 @@ def _versions(
         starts = list(versions.starts(options.against, task, options.pairs, work))
     parts["versions"]["start"] = versions.times(starts)
     console.print(versions.times_table("From a process to its first committed batch", starts))
-    load = _load(options, options.users[0], options.intervals[0])
+    load = runs.load_of(options, options.users[0], options.intervals[0])
     rounds = list(versions.ages(options.against, load, options.repeat or 1, work))
     for name in ("median_ms", "p99_ms"):
         found_of = [tuple(getattr(figures, name) / 1000 for figures in pair) for pair in rounds]

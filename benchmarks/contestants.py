@@ -49,6 +49,7 @@ class Contestant:
     batch: int | None = None
     conf: dict[str, str] = field(default_factory=dict)
     all_reports: bool = False
+    """The results of all default reports, instead of page views per user only."""
 
     @property
     def title(self) -> str:
@@ -67,7 +68,10 @@ def contestants(
     by_job = {
         Job.TUNED: _tuned_contestants(textbook_batches) + (_variants(textbook_batches) if textbook_variants else []),
         Job.OURS: _ours(our_batches),
-        Job.FLINK_SQL: [Contestant(Job.FLINK_SQL, "Flink, SQL")],
+        Job.FLINK_SQL: [
+            Contestant(Job.FLINK_SQL, "Flink, SQL"),
+            Contestant(Job.FLINK_SQL, "Flink, SQL, three windows", all_reports=True),
+        ],
         Job.FLINK_DATASTREAM: [Contestant(Job.FLINK_DATASTREAM, "Flink, DataStream")],
         Job.DEFAULTS: _defaults(),
     }

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from benchmarks.errors import BenchmarkError
@@ -26,6 +26,8 @@ _LATE_AFTER = 1 / 6
 _START = "2024-05-01T00:00:00Z"
 _REQUEST_S = 30.0
 _PAUSE_S = 0.2
+_AT_ONCE = 50_000
+_PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,36 @@ def truth_of(data_dir: Path, topic: str) -> Path:
 
 def count(bootstrap_servers: str, topic: str) -> int | None:
     """Returns the number of records of the topic, None if it does not exist. Raises BenchmarkError."""
+    ends = _ends(bootstrap_servers, topic)
+    return None if ends is None else sum(ends.values())
+
+
+def records(bootstrap_servers: str, topic: str) -> Iterator[Message]:
+    """Yields the records that the topic has now, in order within each partition.
+
+    Raises BenchmarkError if they cannot be read.
+    """
+    settings = {"bootstrap.servers": bootstrap_servers, "group.id": "benchmarks", "enable.auto.commit": False}
+    consumer, ends = Consumer(settings), _ends(bootstrap_servers, topic) or {}
+    left = sum(ends.values())
+    consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in ends])
+    try:
+        while left > 0:
+            messages = consumer.consume(_AT_ONCE, _PATIENCE_S)
+            if not messages or any(message.error() for message in messages):
+                raise BenchmarkError(f"{left} records of topic {topic} could not be read again")
+            left -= len(messages)
+            yield from messages
+    finally:
+        consumer.close()
+
+
+def _ends(bootstrap_servers: str, topic: str) -> dict[int, int] | None:
+    """Returns the end offset of each partition, None if the topic does not exist. Raises BenchmarkError."""
     client, deadline = admin(bootstrap_servers), time.monotonic() + _REQUEST_S
     while True:
         try:
-            return _count(client, topic)
+            return _read_ends(client, topic)
         except KafkaException as error:
             # A broker that was just started with old data answers before it leads its partitions.
             if time.monotonic() > deadline:
@@ -91,12 +119,12 @@ def count(bootstrap_servers: str, topic: str) -> int | None:
             time.sleep(_PAUSE_S)
 
 
-def _count(client: AdminClient, topic: str) -> int | None:
+def _read_ends(client: AdminClient, topic: str) -> dict[int, int] | None:
     topics = client.list_topics(timeout=_REQUEST_S).topics
     if topic not in topics:
         return None
     ends = {TopicPartition(topic, partition): OffsetSpec.latest() for partition in topics[topic].partitions}
-    return sum(int(future.result(_REQUEST_S).offset) for future in client.list_offsets(ends).values())
+    return {end.partition: int(future.result(_REQUEST_S).offset) for end, future in client.list_offsets(ends).items()}
 
 
 def _simulate(broker: Broker, topic: str, events: int, crowd: Crowd, span_s: int) -> list[str]:

@@ -49,10 +49,14 @@ def render(results: Sequence[Result], users: int) -> Table:
 
 
 def ratios(results: Sequence[Result]) -> dict[str, float]:
-    """Returns our best rate over each peer's best rate; and our rate with three reports over that with one report."""
+    """Returns our best rate over each peer's, and our rate with three reports over one report and over Flink SQL's."""
     ours, three = best(results, Job.OURS), best(results, Job.OURS, all_reports=True)
     by_peer = {job.name.lower(): ours.rate / peer.rate for job, peer in _peers(results).items()} if ours else {}
-    return {**by_peer, "three_reports": three.rate / ours.rate} if ours and three else by_peer
+    if ours and three:
+        by_peer["three_reports"] = three.rate / ours.rate
+    if three and (windows := best(results, Job.FLINK_SQL, all_reports=True)):
+        by_peer["three_reports_flink_sql"] = three.rate / windows.rate
+    return by_peer
 
 
 def cpu_ratios(results: Sequence[Result]) -> dict[str, float]:

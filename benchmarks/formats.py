@@ -1,8 +1,9 @@
-"""Compares formats of events: drains a backlog in JSON in turn with the same events in Avro."""
+"""Compares formats of events: Tidemark and Flink SQL drain a backlog in JSON in turn with the same events in Avro."""
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from rich.table import Table
 
 from benchmarks.compared import compared, comparison
 from benchmarks.contestants import Contestant, Job
-from benchmarks.data import PARTITIONS, count
+from benchmarks.data import PARTITIONS, count, truth_of
 from benchmarks.drain import Plan, drain_alone
 from benchmarks.errors import BenchmarkError
 from benchmarks.task import Drain, Task
@@ -22,33 +23,47 @@ from schemas import WRITER_ID, load_schemas
 
 AVRO: Final = "avro"
 JSON: Final = "json"
+LABELS: Final = {Job.OURS: "tidemark", Job.FLINK_SQL: "Flink, SQL"}
+BASE: Final = f"{LABELS[Job.OURS]}, {AVRO}"
 _FRAME_BYTES: Final = len(header(WRITER_ID))
 _AT_ONCE: Final = 10_000
 _WAIT_S: Final = 10.0
 _FLUSH_S: Final = 60.0
 
 
-def drains_by_format(plan: Plan, broker: Broker, topic: str, work: Path) -> Iterator[tuple[str, list[Drain]]]:
-    """Drains each format in a process of its own, round after round; `topic` has the events in Avro.
+def drains_by_format(
+    plan: Plan, jobs: Collection[Job], broker: Broker, topic: str, work: Path
+) -> Iterator[tuple[str, list[Drain]]]:
+    """Drains each format by Tidemark, and by Flink SQL if it is among `jobs`; `topic` has the events in Avro.
+
+    Each drain has a process of its own, round after round.
 
     Raises BenchmarkError.
     """
     topics = {AVRO: topic, JSON: _json_topic(broker, topic, plan.events)}
     for number in range(plan.rounds):
-        for name, of_format in topics.items():
-            folder = str(work / f"format-{number}-{name}")
-            task = Task(broker.bootstrap_servers, of_format, plan.events, folder, drains=plan.drains, format=name)
-            yield name, drain_alone(Contestant(Job.OURS, name), task)
+        for (job, label), (name, of_format) in product(LABELS.items(), topics.items()):
+            if job is Job.OURS or job in jobs:
+                task = Task(
+                    broker.bootstrap_servers,
+                    of_format,
+                    plan.events,
+                    str(work / f"format-{number}-{job.option}-{name}"),
+                    drains=plan.drains,
+                    format=name,
+                    truth=str(truth_of(broker.data_dir, topic)),
+                )
+                yield f"{label}, {name}", drain_alone(Contestant(job, label), task)
 
 
 def figures(rounds: dict[str, list[list[Drain]]], events: int) -> dict[str, dict[str, Any]]:
-    """Returns the figures of each format, compared with Avro."""
-    return compared(rounds, events, AVRO)
+    """Returns the figures of each contestant and format, compared with Tidemark in Avro."""
+    return compared(rounds, events, BASE)
 
 
 def render(found: dict[str, dict[str, Any]], events: int) -> Table:
-    """Returns a table with a row per format."""
-    heads = ["format", "M events/s", "of Avro", "CPU us/event"]
+    """Returns a table with a row per contestant and format."""
+    heads = ["contestant and format", "M events/s", "of tidemark, avro", "CPU us/event"]
     return comparison(f"{events:,} events by format, one report", heads, found)
 
 

@@ -37,9 +37,9 @@ def children(parent: int) -> list[int]:
     return [pid for pid, stat in _stats().items() if int(stat[_PARENT]) == parent]
 
 
-def descendants() -> list[int]:
-    """Returns all descendants of this process."""
-    pids = children(os.getpid())
+def descendants(ancestor: int | None = None) -> list[int]:
+    """Returns all descendants of the process `ancestor`, by default of this process."""
+    pids = children(ancestor or os.getpid())
     for pid in pids:
         pids.extend(children(pid))
     return pids

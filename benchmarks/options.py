@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -11,10 +12,13 @@ from command_line.times import duration_ms
 from producers.units import length_ms, whole
 
 _T = TypeVar("_T")
+WITH_FLINK: Final = "freshness-flink"
+"""The part that measures the freshness of Flink, too."""
 PARTS: Final = (
     "drain",
     "start",
     "freshness",
+    WITH_FLINK,
     "growth",
     "year",
     "bad",
@@ -46,7 +50,7 @@ _QUICK: Final = (
     "--bad-records 300000 "
     "--ages 2000,20000 --view-rows 100000,500000 --looks 2 --engine-rows 100000 --remembered 100000,1000000 "
     "--duration 1m --warm-up 30s --slice 15s --rate 10000 --day-batches 300 --session-batches 20 --totals-users 20000 "
-    "--tabs-for 2s --collect-for 2s --collect-rounds 1"
+    "--our-intervals 500ms --checkpoints 1s --tabs-for 2s --collect-for 2s --collect-rounds 1"
 )
 
 
@@ -163,6 +167,10 @@ def _freshness(parser: argparse.ArgumentParser) -> None:
         metavar="LENGTH,...",
         help="values of batch.interval, with a run each",
     )
+    lengths = partial(add, type=typed(_lengths), metavar="LENGTH,...")
+    lengths("--our-intervals", default="1s,500ms", help=f"values of batch.interval for {WITH_FLINK}")
+    lengths("--checkpoints", default="1s,5s,10s", help=f"intervals of Flink's checkpoints for {WITH_FLINK}")
+    add("--window", type=typed(length_ms), default="1s", help=f"length of windows for {WITH_FLINK}")
 
 
 def _bad(parser: argparse.ArgumentParser) -> None:

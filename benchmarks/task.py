@@ -10,6 +10,8 @@ from typing import Any, Final
 
 FIRST_COMMIT: Final = "first_commit_at"
 """Note of a drain: when its first batch was committed, in seconds since 1970."""
+READY: Final = "ready"
+"""The file that a process which does not end writes to its work folder once it has started."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Task:
     drains: int = 3
     conf: dict[str, str] = field(default_factory=dict)
     all_reports: bool = False
-    """All default reports of the service, instead of page views per user only, like the peers."""
+    """The results of all default reports, instead of page views per user only."""
     window: dict[str, Any] = field(default_factory=dict)
     """Settings of the windows of page views per user; empty: those of the service."""
     workers: int = 0

@@ -40,6 +40,7 @@ FLINK = (
             "flink-avro",
             "flink-clients",
             "flink-connector-files",
+            "flink-json",
             "flink-parquet",
             "flink-table-api-java-bridge",
             "flink-table-planner-loader",

@@ -11,7 +11,7 @@ from benchmarks.duel.contestant import Arena, Contestant
 from benchmarks.duel.scenario import Cell, Kind, kind_of
 from benchmarks.duel.tables import parquet_cells, parquet_table
 from benchmarks.peers.flink.check import LATE, WINDOWS
-from benchmarks.peers.flink.cluster import PROGRAM, Api, drain_settings, jvm_options
+from benchmarks.peers.flink.cluster import CHECKPOINT_INTERVAL_MS, PROGRAM, Api, drain_settings, jvm_options
 from benchmarks.task import Task
 from dev.flink import command, compiled
 
@@ -58,7 +58,8 @@ class _Flink(Contestant, ABC):
         """Returns the settings of the program, which reads on at the end of the topic."""
         arena = self.arena
         task = Task(arena.bootstrap_servers, arena.topic, events=0, work=str(arena.folder))
-        return {**drain_settings(task, self.api, "event_id"), "endless": True, "idleness": _IDLENESS_MS}
+        settings = drain_settings(task, self.api, CHECKPOINT_INTERVAL_MS, ["event_id"])
+        return {**settings, "tolerant": True, "idleness": _IDLENESS_MS}
 
 
 class FlinkDataStream(_Flink):

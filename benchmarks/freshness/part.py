@@ -6,25 +6,21 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from statistics import median
 
-import pyarrow as pa
-from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from rich.table import Table
 
-from benchmarks.data import DISORDER, PARTITIONS, count
+from benchmarks.data import DISORDER, PARTITIONS, count, records
 from benchmarks.errors import BenchmarkError
 from benchmarks.freshness.figures import Figures, Load, Record, Slice, Span, read_samples, work_out
-from benchmarks.freshness.service import READY, SAMPLES, WAREHOUSE, now_ms
+from benchmarks.freshness.service import SAMPLES, WAREHOUSE, now_ms
 from benchmarks.process import last_words, run, started, stop, wait_until
 from benchmarks.report import figures_table
-from benchmarks.task import Task
+from benchmarks.task import READY, Task
 from benchmarks.verify import ledger, verify
 from demo.broker import Broker
 
 _TOPIC = "freshness"
 _START_S = 120.0
 _CATCH_UP_S = 120.0
-_AT_ONCE = 50_000
-_PATIENCE_S = 30.0
 _MB = 1_000_000
 _MEDIAN_GOAL_S = 0.6
 _P99_GOAL_S = 1.2
@@ -45,7 +41,7 @@ def measure(load: Load, work: Path, program: Sequence[str] = ()) -> Figures:
         if not program:
             verify(warehouse, count(task.bootstrap_servers, _TOPIC) or 0)
         samples = [] if program else read_samples((work / SAMPLES).read_text())
-        return work_out(load, produced, warehouse, rows, _read_again(task, rows), samples)
+        return work_out(load, produced, warehouse, rows, _read_again(task), samples)
 
 
 def _run(load: Load, task: Task, work: Path, program: Sequence[str]) -> Span:
@@ -55,7 +51,7 @@ def _run(load: Load, task: Task, work: Path, program: Sequence[str]) -> Span:
         ready = Path(work, WAREHOUSE, "ledger/_delta_log") if program else work / READY
         wait_until(ready.exists, service, log, _START_S)
         began = now_ms()
-        run(_simulate(load, task), work / "producer.log")
+        run(simulate(load, task), work / "producer.log")
         ended = now_ms()
         warehouse, sent = str(work / WAREHOUSE), count(task.bootstrap_servers, _TOPIC)
         wait_until(lambda: sum(ledger(warehouse)["records"].to_pylist()) == sent, service, log, _CATCH_UP_S)
@@ -80,29 +76,18 @@ def run_command(task: Task, warehouse: str) -> list[str]:
     return ["run", *target, "--metrics.port", "0"]
 
 
-def _simulate(load: Load, task: Task) -> list[str]:
+def simulate(load: Load, task: Task) -> list[str]:
+    """Returns the arguments of the simulator under the load, warm-up included."""
     target = ["producers", "simulate", "--bootstrap-servers", task.bootstrap_servers, "--topic", task.topic]
     duration = ["--rate", str(load.rate), "--duration", f"{load.warm_up_ms + load.duration_ms}ms"]
     return [*target, *duration, "--users", str(load.users), *DISORDER]
 
 
-def _read_again(task: Task, rows: pa.Table) -> Iterator[Record]:
-    """Yields all records that the ledger covers. Raises BenchmarkError if they cannot be read."""
-    settings = {"bootstrap.servers": task.bootstrap_servers, "group.id": "benchmarks", "enable.auto.commit": False}
-    consumer = Consumer(settings)
-    ends = dict(zip(rows["partition"].to_pylist(), rows["to_offset"].to_pylist(), strict=True))
-    left = sum(ends.values())
-    consumer.assign([TopicPartition(task.topic, partition, OFFSET_BEGINNING) for partition in ends])
-    try:
-        while left > 0:
-            messages = consumer.consume(_AT_ONCE, _PATIENCE_S)
-            if not messages or any(message.error() for message in messages):
-                raise BenchmarkError(f"{left} records of topic {task.topic} could not be read again")
-            left -= len(messages)
-            # The client's types allow None, but only for messages that were never sent.
-            yield from (Record(m.partition() or 0, m.offset() or 0, m.timestamp()[1]) for m in messages)
-    finally:
-        consumer.close()
+def _read_again(task: Task) -> Iterator[Record]:
+    """Yields all records of the topic. Raises BenchmarkError if they cannot be read."""
+    # The client's types allow None, but only for messages that were never sent.
+    for message in records(task.bootstrap_servers, task.topic):
+        yield Record(message.partition() or 0, message.offset() or 0, message.timestamp()[1])
 
 
 def render(figures: Figures) -> list[Table]:

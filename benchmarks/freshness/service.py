@@ -16,11 +16,10 @@ from pyspark.sql import SparkSession
 from benchmarks.freshness.figures import Memory, Sample
 from benchmarks.measure import cpu_seconds, descendants, resident_bytes
 from benchmarks.settings import service_settings
-from benchmarks.task import Task
+from benchmarks.task import READY, Task
 from pipeline.app import open_service
 from pipeline.metrics.metric_catalogue import BATCH_DURATION
 
-READY = "ready"
 SAMPLES = "samples.json"
 WAREHOUSE = "warehouse"
 _EVERY_S = 0.1

@@ -6,9 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.errors import BenchmarkError
 from benchmarks.freshness.figures import (
     Compiled,
     Figures,
@@ -27,7 +30,9 @@ from benchmarks.freshness.figures import (
     work_out,
 )
 from benchmarks.freshness.part import curve, render
+from benchmarks.freshness.polling import DeltaLog, FinishedFiles, events_in
 from benchmarks.freshness.service import steps_of
+from benchmarks.freshness.visible import Arrivals, Sighting, Visibility, due_at, visibility_of
 
 
 def ledger(*rows: tuple[int, int, int, int, int]) -> pa.Table:
@@ -140,3 +145,88 @@ def test_the_seconds_of_steps_are_read_from_a_metrics_page() -> None:
     page = f'# TYPE {name} histogram\n{name}_bucket{{step="fold",le="+Inf"}} 4\n'
     page += f'{name}_count{{step="fold"}} 4\n{name}_sum{{step="fold"}} 2.5\n# TYPE other counter\nother_total 1\n'
     assert steps_of(page) == {"fold": (4, 2.5)}
+
+
+def arrivals(*events: tuple[int, int]) -> Arrivals:
+    """Makes a partition of (event time, Kafka timestamp)."""
+    event_times, timestamps = zip(*events, strict=True)
+    return Arrivals(np.array(event_times), np.array(timestamps))
+
+
+# Windows of 100 ms, a bound of 50 ms: the window [0, 100) is due when both partitions have reached 150.
+#
+#   timestamp      1000   1010   1020   1030   1040   1050
+#   partition 0      10          *150           140    250
+#   partition 1             20          *160    260
+PARTITIONS = [
+    arrivals((10, 1000), (150, 1020), (140, 1040), (250, 1050)),
+    arrivals((20, 1010), (160, 1030), (260, 1040)),
+]
+
+
+def test_a_window_is_due_when_the_last_partition_has_moved_the_watermark_to_its_end() -> None:
+    found = due_at(PARTITIONS, [100, 200, 300], bound_ms=50)
+    assert (found[100], found[200]) == (1030, 1050)
+    assert found[300] > 10**15  # no partition has come that far
+
+
+COUNTED = Span(1025, 1051)
+
+
+def visibility(*sightings: Sighting, counted: Span = COUNTED) -> Visibility:
+    return visibility_of(PARTITIONS, sightings, counted, 0.013, window_ms=100, bound_ms=50)
+
+
+def test_a_window_is_visible_when_the_last_of_its_rows_is() -> None:
+    #                 a file of each of two writers, and a window that is not due
+    seen = [
+        Sighting(1070, Counter({100: 1})),
+        Sighting(1090, Counter({100: 1, 200: 3})),
+        Sighting(1099, Counter({0: 9})),
+    ]
+    found = visibility(*seen)
+    assert (found.windows, found.median_ms, found.p99_ms, found.max_ms) == (2, 40, 60, 60)
+    assert (found.events, found.cores) == (4, 0.5)
+    assert found.cpu_us_per_event == pytest.approx(3250)
+
+
+def test_the_windows_that_were_due_in_the_warm_up_do_not_count() -> None:
+    assert visibility(Sighting(1090, Counter({200: 3})), counted=Span(1040, 1051)).windows == 1
+
+
+@pytest.mark.parametrize(
+    ("counts", "counted"),
+    [
+        (Counter({100: 2}), COUNTED),  # a window is missing
+        (Counter({100: 2, 200: 4}), COUNTED),  # an event is counted twice
+        (Counter({100: 2, 200: 3}), Span(2000, 3000)),  # nothing was due
+    ],
+)
+def test_windows_without_exactly_the_events_of_the_topic_are_no_measurement(
+    counts: Counter[int], counted: Span
+) -> None:
+    with pytest.raises(BenchmarkError, match="with the events of the topic"):
+        visibility(Sighting(1090, counts), counted=counted)
+
+
+def test_a_reader_sees_files_when_they_are_committed_or_finished(tmp_path: Path) -> None:
+    log, result = tmp_path / "_delta_log", tmp_path / "result"
+    table, folder = DeltaLog(tmp_path), FinishedFiles(result)
+    assert (table.new_files(), folder.new_files()) == ([], [])
+    log.mkdir()
+    result.mkdir()
+    (result / ".part-1.inprogress").touch()
+    add = {"path": "b.parquet", "dataChange": True}
+    for version, action in enumerate([{"metaData": {}}, {"add": add}, {"add": {**add, "dataChange": False}}]):
+        (log / f"{version:020}.json").write_text(json.dumps(action))
+    assert (table.new_files(), folder.new_files()) == ([tmp_path / "b.parquet"], [])
+    (result / ".part-1.inprogress").rename(result / "part-1")
+    assert (table.new_files(), folder.new_files()) == ([], [result / "part-1"])
+    assert folder.new_files() == []
+
+
+def test_the_events_of_a_file_are_summed_by_window(tmp_path: Path) -> None:
+    ends = pa.array([1000, 2000, 1000], pa.timestamp("ms"))
+    rows = pa.table({"window_end": ends, "page_views": [1, 2, 3], "clicks": [0, 0, 5], "user_id": ["a", "b", "c"]})
+    pq.write_table(rows, tmp_path / "part-1")
+    assert events_in(tmp_path / "part-1") == {1000: 9, 2000: 2}

@@ -1,6 +1,7 @@
 """Flink as a contestant: its settings, the comparison with the truth file, and one small run of both jobs."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from dev.flink import OPENS, command, compiler, locked_jars, version
 from pipeline.errors import SetUpError
 from producers.truth import COUNTS, Truth
 from tests.setup.test_java import fake
+from tests.support.processes import SMALL_DRIVER
 
 MINUTE = 60_000
 Row = tuple[str, int, int, int]
@@ -123,9 +125,19 @@ def test_flink_gets_fields_in_the_order_of_its_table_and_consumer_options_by_kaf
     names = [field["name"] for field in json.loads(found["readerSchema"])["fields"]]
     # Flink's Avro converter reads fields by position.
     table = (PROGRAM / "SqlJob.java").read_text().partition("CREATE TEMPORARY TABLE events (")[2]
-    assert names == [line.split()[0] for line in table.splitlines()[1:4]]
+    assert names == [*(line.split()[0] for line in table.splitlines()[1:3]), "event_time"]
+    three = drain_settings(Task("localhost:1", "events", 1, "/work", all_reports=True), "sql")
+    assert [field["name"] for field in json.loads(three["readerSchema"])["fields"]] == [*names, "page_url"]
+    assert [*three["keys"].values()] == ["user_id", "page_url", ""]
     assert found["consumer"]["bootstrap.servers"] == "localhost:1"
     assert not [name for name in found["consumer"] if name.startswith("kafka")]
+
+
+def test_with_an_interval_of_checkpoints_the_topic_is_unbounded_and_windows_are_those_of_the_task() -> None:
+    task = Task("localhost:1", "events", 1, "/work", window={"size": "1s"})
+    names = ("bounded", "window", "checkpointInterval")
+    assert [drain_settings(task, "datastream", 10_000)[name] for name in names] == [False, 1_000, 10_000]
+    assert [drain_settings(replace(task, window={}), "sql")[name] for name in names] == [True, MINUTE, 5_000]
 
 
 def test_a_program_of_flink_is_started_by_the_java_that_is_found(
@@ -137,11 +149,12 @@ def test_a_program_of_flink_is_started_by_the_java_that_is_found(
     assert found == [str(home / "bin" / "java"), *OPENS, "-Xmx1g", "-cp", "classes:a.jar", "drains.Main"]
 
 
+@pytest.mark.parametrize("part", ["drain", "freshness-flink"])
 def test_without_a_compiler_nothing_is_drained(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], part: str
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake(tmp_path / "jre", "17")))
-    assert main(["--only", "drain", "--keep", str(tmp_path / "broker")], tmp_path) == 2
+    assert main(["--only", part, "--keep", str(tmp_path / "broker")], tmp_path) == 2
     error = capsys.readouterr().err
     assert "Flink needs a JDK" in error
     assert "--jobs ours,tuned,defaults" in error
@@ -151,7 +164,7 @@ def test_without_a_compiler_nothing_is_drained(
 @pytest.mark.jvm
 @pytest.mark.broker
 @pytest.mark.timeout(900)  # Where Flink's jars are not there yet they are fetched, 220 MB.
-def test_both_of_flinks_jobs_count_what_was_sent(tmp_path: Path) -> None:
+def test_each_of_flinks_jobs_counts_what_was_sent(tmp_path: Path) -> None:
     try:
         compiler()
     except SetUpError as error:
@@ -161,8 +174,28 @@ def test_both_of_flinks_jobs_count_what_was_sent(tmp_path: Path) -> None:
     jobs += ["--repeat", "1", "--backlog-users", "50000"]
     assert main(["--only", "drain", *jobs], tmp_path) == 0
     document = json.loads(next(tmp_path.glob("*.json")).read_text())
-    [sql], [datastream] = (contestant["rounds"] for contestant in document["drain"]["50000"]["contestants"])
-    assert [drain["notes"]["totals"]["sent"] for drain in (*sql, *datastream)] == [200_000] * 4
+    [sql], [three], [datastream] = (entry["rounds"] for entry in document["drain"]["50000"]["contestants"])
+    assert [drain["notes"]["totals"]["sent"] for drain in (*sql, *three, *datastream)] == [200_000] * 6
     assert sql[0]["notes"]["late_rows_dropped"] > 0
     assert datastream[0]["notes"]["totals"]["late"] > 0
     assert datastream[0]["notes"]["late_rows_dropped"] == 0
+
+
+@pytest.mark.jvm
+@pytest.mark.broker
+@pytest.mark.timeout(900)  # Flink's jars, as above
+def test_both_systems_show_exactly_the_events_of_each_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        compiler()
+    except SetUpError as error:
+        pytest.skip(str(error))
+    for name, value in SMALL_DRIVER.items():
+        monkeypatch.setenv(name, value)
+    load = "--rate 1000 --users 500 --warm-up 5s --duration 5s --slice 5s --our-intervals 500ms --checkpoints 1s"
+    assert main(["--only", "freshness-flink", *load.split()], tmp_path) == 0
+    found = json.loads(next(tmp_path.glob("*.json")).read_text())["freshness-flink"]
+    assert list(found) == ["Tidemark, batch.interval 0.5 s", "Flink, checkpoints every 1 s"]
+    for figures in found.values():
+        assert 3 <= figures["windows"] <= 7
+        assert 0 < figures["median_ms"] <= figures["p99_ms"]
+        assert figures["cpu_s"] > 0

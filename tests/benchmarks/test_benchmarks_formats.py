@@ -1,9 +1,15 @@
-"""Drains of JSON and Avro are compared, on copies of the same events."""
+"""Drains of JSON and Avro are compared, on copies of the same events, by Tidemark and by Flink."""
 
 import json
+from pathlib import Path
 
-from benchmarks.formats import AVRO, JSON, figures, json_of, render
+import pytest
+
+from benchmarks.cli import main
+from benchmarks.formats import BASE, figures, json_of, render
 from benchmarks.task import Drain
+from dev.flink import compiler
+from pipeline.errors import SetUpError
 from tests.support.topic_writer import value_of
 
 
@@ -14,7 +20,22 @@ def test_an_event_in_json_has_the_fields_of_avro_that_are_not_null() -> None:
 
 
 def test_json_is_compared_with_avro_by_the_last_drains() -> None:
-    rounds = {name: [[Drain(99.0, 1.0, 5), Drain(seconds, 2.0, 5)]] for name, seconds in ((AVRO, 2.0), (JSON, 4.0))}
+    taken = {BASE: 2.0, "tidemark, json": 4.0}
+    rounds = {name: [[Drain(99.0, 1.0, 5), Drain(seconds, 2.0, 5)]] for name, seconds in taken.items()}
     found = figures(rounds, 1_000)
-    assert {name: row["of_base"] for name, row in found.items()} == {AVRO: 1.0, JSON: 0.5}
+    assert {name: row["of_base"] for name, row in found.items()} == {BASE: 1.0, "tidemark, json": 0.5}
     assert render(found, 1_000).row_count == 2
+
+
+@pytest.mark.jvm
+@pytest.mark.broker
+@pytest.mark.long
+def test_tidemark_and_flink_read_json_and_avro(tmp_path: Path) -> None:
+    try:
+        compiler()
+    except SetUpError as error:
+        pytest.skip(str(error))
+    options = ["--jobs", "ours,flink-sql", "--events", "200000", "--drains", "1", "--backlog-users", "50000"]
+    assert main(["--only", "formats", *options], tmp_path) == 0
+    document = json.loads(next(tmp_path.glob("*.json")).read_text())
+    assert {*document["formats"]} == {f"{of}, {form}" for of in ("tidemark", "Flink, SQL") for form in ("avro", "json")}

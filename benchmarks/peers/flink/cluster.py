@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 from benchmarks.errors import BenchmarkError
 from benchmarks.peers.own_schemas import writer_and_reader_schema
 from benchmarks.task import Task
+from command_line.times import duration_ms
 from demo.die_with_parent import dying_with_parent
 from dev.flink import command, compiled, compiler, flink_jars
 from pipeline.errors import SetUpError
@@ -18,6 +19,8 @@ from pipeline.kafka.clients import source_options
 from pipeline.runtime.limits import cores, heap
 from pipeline.runtime.spark import JVM_OPTIONS
 from pipeline.settings.model import BatchSettings, KafkaSettings
+from pipeline.settings.report_settings import DEFAULT_REPORTS
+from pipeline.tables.schemas import PAGE_VIEWS
 
 Api = Literal["sql", "datastream"]
 PROGRAM: Final = Path(__file__).with_name("drains")
@@ -29,27 +32,32 @@ _DONE: Final = "DONE "
 _CONSUMER: Final = "kafka."
 
 
-def drain_settings(task: Task, api: Api, sql: str = "") -> dict[str, Any]:
+def drain_settings(task: Task, api: Api, checkpoint_ms: int | None = None, more: Iterable[str] = ()) -> dict[str, Any]:
     """Returns the fields of `drains/DrainSettings.java`. Consumer options and projection are Tidemark's own.
 
-    Fields in `sql` are read in addition to those that every event needs.
+    With `checkpoint_ms`, the interval of its checkpoints, the job does not end at the end of the topic. The fields
+    `more` are read in addition to those that the results need.
     """
     kafka = KafkaSettings(bootstrap_servers=task.bootstrap_servers, topic=task.topic)
     options = source_options(kafka, BatchSettings(), {})
-    writer, reader = writer_and_reader_schema(sql)
+    keys = result_keys(task)
+    writer, reader = writer_and_reader_schema([*filter(None, keys.values()), *more])
     return {
         "job": api,
+        "format": task.format,
+        "keys": keys,
         "topic": task.topic,
         "consumer": {k.removeprefix(_CONSUMER): v for k, v in options.items() if k.startswith(_CONSUMER)},
         "writerSchema": writer,
         "readerSchema": reader,
         "cores": cores(),
         "bound": BOUND_MS,
-        "window": WINDOW_MS,
-        "checkpointInterval": CHECKPOINT_INTERVAL_MS,
-        "scratch": str(Path(task.work, "scratch").absolute()),
-        "endless": False,
+        "window": duration_ms(task.window["size"]) if task.window else WINDOW_MS,
+        "checkpointInterval": checkpoint_ms or CHECKPOINT_INTERVAL_MS,
+        "bounded": checkpoint_ms is None,
+        "tolerant": False,
         "idleness": 0,
+        "scratch": str(Path(task.work, "scratch").absolute()),
     }
 
 
@@ -58,25 +66,35 @@ def jvm_options() -> list[str]:
     return [f"-Xmx{heap()}", *JVM_OPTIONS.split()]
 
 
+def result_keys(task: Task) -> dict[str, str]:
+    """Returns the key of each result table, empty without one: those of the service's default reports."""
+    keys = {name: "".join(report.keys) for name, report in DEFAULT_REPORTS.items()}
+    return keys if task.all_reports else {PAGE_VIEWS.name: keys[PAGE_VIEWS.name]}
+
+
 def require() -> None:
     """Raises SetUpError if a JDK or a jar is missing: at once, not after an hour of drains by other contestants."""
     try:
         compiler()
     except SetUpError as error:
-        raise SetUpError(f"{error} Or leave Flink out: --jobs ours,tuned,defaults") from error
+        raise SetUpError(
+            f"{error} Or leave Flink out: --jobs ours,tuned,defaults, and --only without freshness-flink"
+        ) from error
     flink_jars()
 
 
 @contextmanager
-def mini_cluster(task: Task, api: Api) -> Iterator[Callable[[Path], int]]:
+def mini_cluster(task: Task, api: Api, checkpoint_ms: int | None = None) -> Iterator[Callable[[Path], int]]:
     """Yields a function that drains the topic into a folder and returns the number of late rows that Flink dropped.
+
+    With `checkpoint_ms` it does not return.
 
     Raises SetUpError without a JDK or jars, BenchmarkError if the cluster ends.
     """
     classes, settings_file = Path(task.work, "classes"), Path(task.work, "settings.json")
     for folder in (classes, Path(task.work, "scratch")):
         folder.mkdir()
-    settings_file.write_text(json.dumps(drain_settings(task, api)))
+    settings_file.write_text(json.dumps(drain_settings(task, api, checkpoint_ms)))
     java = command(compiled(PROGRAM, classes), "drains.Main", jvm_options())
     # Its stderr is that of this process: the log that is quoted when it fails.
     popen = subprocess.Popen(

@@ -52,7 +52,7 @@ final class DataStreamJob {
         WatermarkStrategy<Event> watermarks = WatermarkStrategy
                 .<Event>forBoundedOutOfOrderness(Duration.ofMillis(settings.bound()))
                 .withTimestampAssigner((event, kafkas) -> event.time());
-        if (settings.endless()) {
+        if (settings.tolerant()) {
             watermarks = watermarks.withIdleness(Duration.ofMillis(settings.idleness()));
         }
         SingleOutputStreamOperator<RowData> windows = flink
@@ -72,13 +72,13 @@ final class DataStreamJob {
     private static KafkaSource<Event> topic(DrainSettings settings) {
         Properties consumer = new Properties();
         consumer.putAll(settings.consumer());
-        FramedAvro avro = new FramedAvro(settings.writerSchema(), settings.readerSchema(), settings.endless());
+        FramedAvro avro = new FramedAvro(settings.writerSchema(), settings.readerSchema(), settings.tolerant());
         KafkaSourceBuilder<Event> source = KafkaSource.<Event>builder()
                 .setProperties(consumer)
                 .setTopics(settings.topic())
                 .setStartingOffsets(OffsetsInitializer.earliest())
                 .setValueOnlyDeserializer(new Events(avro));
-        return (settings.endless() ? source : source.setBounded(OffsetsInitializer.latest())).build();
+        return (settings.bounded() ? source.setBounded(OffsetsInitializer.latest()) : source).build();
     }
 
     private static RowData row(Event event) {

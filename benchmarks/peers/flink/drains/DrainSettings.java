@@ -4,11 +4,14 @@ import java.util.Map;
 
 /**
  * The topic and settings of a drain. Schemas are Avro JSON; times are milliseconds; consumer options are Kafka's.
- * An endless job reads on at the end of the topic, skips malformed records, and, in SQL, counts an event_id once;
- * a partition without events for the time `idleness` is idle.
+ * `keys` is the key of each result table, empty for a table without a key; the DataStream job has the first one only.
+ * An unbounded drain continues at the end of the topic, until the process ends. A tolerant job skips malformed records,
+ * and in SQL counts an event_id once; for it a partition without events for the time `idleness` is idle.
  */
 public record DrainSettings(
         String job,
+        String format,
+        Map<String, String> keys,
         String topic,
         Map<String, String> consumer,
         String writerSchema,
@@ -17,7 +20,8 @@ public record DrainSettings(
         long bound,
         long window,
         long checkpointInterval,
-        String scratch,
-        boolean endless,
-        long idleness) {
+        boolean bounded,
+        boolean tolerant,
+        long idleness,
+        String scratch) {
 }

@@ -80,7 +80,7 @@ public final class Main {
                 .set(CoreOptions.DEFAULT_PARALLELISM, settings.cores())
                 .set(PipelineOptions.OBJECT_REUSE, true)
                 .set(PipelineOptions.GENERIC_TYPES, false)
-                .set(RestartStrategyOptions.RESTART_STRATEGY, settings.endless() ? "exponential-delay" : "none")
+                .set(RestartStrategyOptions.RESTART_STRATEGY, settings.tolerant() ? "exponential-delay" : "none")
                 .set(StateBackendOptions.STATE_BACKEND, "hashmap")
                 .set(CheckpointingOptions.CHECKPOINTING_INTERVAL, Duration.ofMillis(settings.checkpointInterval()))
                 .set(CheckpointingOptions.CHECKPOINTING_CONSISTENCY_MODE, CheckpointingMode.EXACTLY_ONCE)
