@@ -40,6 +40,7 @@ _START_S: Final = 120.0
 _POLL_S: Final = 0.02
 _AFTER_MS: Final = 5_000
 """Time in addition to two intervals after the time that counts, in which its last windows must become visible."""
+_MARGIN_MS: Final = 60_000
 _FRAME: Final = len(header(WRITER_ID))
 _AT_ONCE: Final = 50_000
 
@@ -77,7 +78,8 @@ def measure(system: System, load: Load, window_ms: int, work: Path) -> Visibilit
         task = Task(broker.bootstrap_servers, _TOPIC, 0, str(work), window={"size": f"{window_ms}ms"})
         with started([system.module, task.to_json(), str(load.interval_ms)], log) as process:
             wait_until((work / READY).exists, process, log, _START_S)
-            longer = replace(load, duration_ms=load.duration_ms + after_ms)
+            # It is stopped; if it ended by itself, the last windows would wait for events.
+            longer = replace(load, duration_ms=load.duration_ms + after_ms + _MARGIN_MS)
             sent, sent_log = partial(count, task.bootstrap_servers, _TOPIC), work / "producer.log"
             with started(simulate(longer, task), sent_log) as producer:
                 wait_until(lambda: bool(sent()), producer, sent_log, _START_S)
