@@ -30,6 +30,7 @@ def test_json_is_compared_with_avro_by_the_last_drains() -> None:
 @pytest.mark.jvm
 @pytest.mark.broker
 @pytest.mark.long
+@pytest.mark.timeout(900)  # Flink's jars may have to be fetched, 220 MB.
 def test_tidemark_and_flink_read_json_and_avro(tmp_path: Path) -> None:
     try:
         compiler()
