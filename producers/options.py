@@ -38,21 +38,21 @@ _FILE: Final = click.Path(path_type=Path)
 
 
 def broker_options() -> list[click.Option]:
-    """Returns the options of every verb that sends."""
+    """Returns the options of every verb that sends: where to, and whether the topic may be created."""
     option = partial(SectionOption, section=KAFKA)
     return [
         option(["--bootstrap-servers"], default="localhost:9092", metavar="HOST:PORT,...", help="Kafka brokers."),
         option(["--topic"], default="user-events", type=named("NAME"), help="Topic to send to."),
+        option(["--create-topic"], is_flag=True, help="Create the topic if it does not exist."),
+        option(["--partitions"], type=_WHOLE, default="4", help="Number of partitions of a created topic."),
     ]
 
 
 def batch_options() -> list[click.Option]:
-    """Returns the options of every verb that may create its topic and sends in batches."""
+    """Returns the options of every verb that sends in batches."""
     option = partial(SectionOption, section=KAFKA)
     return [
         *broker_options(),
-        option(["--create-topic"], is_flag=True, help="Create the topic if it does not exist."),
-        option(["--partitions"], type=_WHOLE, default="4", help="Number of partitions of a created topic."),
         option(
             ["--compression"],
             type=click.Choice(["none", "lz4", "zstd", "snappy", "gzip"]),

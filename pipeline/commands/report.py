@@ -54,4 +54,7 @@ def report(warehouse: str, day: str, output: str | None, zone: ZoneInfo) -> None
     page = day_page(warehouse, day, zone)
     write_page(page.html, output or f"tidemark-{page.day.date}.html")
     if not page.has_data:
-        raise NothingFound(f"no window ends on {page.day.date}, and no batch was committed on it: the page says when")
+        raise NothingFound(
+            f"no window ends on {page.day.date}, and no batch was committed on it: choose a day by --day; `tidemark "
+            "status` lists the latest windows"
+        )

@@ -19,7 +19,7 @@ from producers.access_log.line_metrics import LineCounts, serve
 from producers.access_log.log_position import LogPosition
 from producers.access_log.outcome import LineOutcome
 from producers.access_log.sessions import Sessions
-from producers.access_log.state import state_records
+from producers.access_log.state import RunState, state_records
 from producers.access_log.state_topic import StateTopic
 from producers.access_log.stdin import StandardInput
 from producers.access_log.transactions import Transactions
@@ -63,6 +63,7 @@ def execute(options: Namespace) -> str:
         transactions = Transactions(target, partitions, name, options.compression)
         # Read after the transactions have fenced off any older process of this name.
         stored = state.read(name)
+        _report_resumed(name, stored)
         sessions = Sessions(options.session_gap, stored.sessions.items())
         visits = Visits(name, _rules(options), pseudonyms, sessions, Counter(stored.counts))
         counts = LineCounts(name, stored.counts)
@@ -90,6 +91,15 @@ def _check_files(log: Path) -> None:
     if unread := unread_of(log):
         names = ", ".join(unread[:_NAMES_SHOWN]) + (", ..." if unread[_NAMES_SHOWN:] else "")
         _report(f"files that are not read, because the date, count or compression in their names is unknown: {names}")
+
+
+def _report_resumed(name: str, stored: RunState) -> None:
+    """Reports that earlier lines are not read again, of whatever topic and log they were."""
+    if stored.position:
+        _report(
+            f"{name} has read {sum(stored.counts.values()):,} lines and resumes after them; "
+            "another --name reads the log from its start"
+        )
 
 
 def _report(sentence: str) -> None:

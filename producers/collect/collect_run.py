@@ -6,7 +6,7 @@ import click
 
 from command_line.printable import say
 from producers.access import access_of
-from producers.broker import Target, partitions_of
+from producers.broker import Target, partitions_of_topic
 from producers.collect.app import application
 from producers.collect.intake import Intake
 from producers.collect.rates import Rates
@@ -15,7 +15,7 @@ from producers.collect.request_metrics import Metrics
 from producers.collect.server import listener, serve, server
 from producers.collect.sink import KafkaSink
 from producers.collect.variety import Variety
-from producers.errors import DeliveryError, SetupError
+from producers.errors import DeliveryError
 
 
 def _report(sentence: str) -> None:
@@ -25,10 +25,7 @@ def _report(sentence: str) -> None:
 def execute(options: Namespace) -> None:
     """Serves until a signal. Raises SetupError before that, DeliveryError after a fatal error of the Kafka client."""
     target = Target(options.bootstrap_servers, options.topic, options.timeout, access_of(options))
-    if partitions_of(target) is None:
-        raise SetupError(
-            f"there is no topic {target.topic!r} at {target.bootstrap_servers}; correct --topic or create it"
-        )
+    partitions_of_topic(target, options.partitions if options.create_topic else None)
     with listener(options.host, options.port) as listening:
         sink = KafkaSink(target, options.pending)
         intake = Intake(

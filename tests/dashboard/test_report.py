@@ -129,7 +129,8 @@ def test_a_day_without_events_says_when_there_are_some(
     story_warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = report(story_warehouse, tmp_path / "day.html", "--day", "2024-04-30", code=3)
-    assert "tidemark: no window ends on 2024-04-30, and no batch was committed on it" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "tidemark: no window ends on 2024-04-30, and no batch was committed on it: choose a day by --day" in error
     assert "No event of this day was counted: published windows of site traffic end from" in page
     assert "No batch was committed on this day. The first batch was committed 2024-05-01 12:00:00" in page
     assert "on another day, with the watermark at 2024-05-01 12:27:00" in page

@@ -1,5 +1,6 @@
 """`tidemark sql-server` as a process, asked by clients of PostgreSQL: what they may see, and all that they may not."""
 
+import re
 import signal
 import socket
 import struct
@@ -218,6 +219,10 @@ def test_bytes_that_are_no_start_are_refused(server: tuple[int, Process], bytes_
 
 def test_the_server_listens_only_on_its_configured_address(server: tuple[int, Process]) -> None:
     assert listening(*family(server[1].popen.pid)) == {Address("127.0.0.1", server[0])}
+
+
+def test_its_log_has_the_format_of_the_other_commands(server: tuple[int, Process]) -> None:
+    assert re.search(r"^\d{4}-\d\d-\d\dT\S+Z \[info", server[1].said, re.MULTILINE), server[1].said
 
 
 def test_rows_that_came_since_are_seen(site: Site, client: psycopg.Connection) -> None:

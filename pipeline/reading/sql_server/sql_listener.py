@@ -13,6 +13,7 @@ import structlog
 
 from http_server.limits import expendable
 from pipeline.errors import SetUpError
+from pipeline.logs import configure_logs
 from pipeline.reading.sql_server.client import Client
 from pipeline.reading.sql_server.database import Database
 from pipeline.reading.sql_server.login import Access, Ticket, log_in
@@ -30,6 +31,7 @@ def serve_sql(warehouse: str, address: tuple[str, int], memory: str, access: Acc
 
     Raises SetUpError if there is no warehouse, or the address is not available.
     """
+    configure_logs()
     stop = Event()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signal_number, lambda *_: stop.set())

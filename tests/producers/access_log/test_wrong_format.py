@@ -59,6 +59,9 @@ def test_the_corrected_run_reads_every_line(
     found = events(broker, topic)
     assert {event["page_url"] for event in found} == {f"https://shop.example/page-{number}" for number in range(300)}
     assert len({event["user_id"] for event in found}) == 5
+    assert "resumes" not in capsys.readouterr().err
+    assert main(options(broker, topic, server, "--until-caught-up", "--format", form)) == 0
+    assert "has read 300 lines and resumes after them; another --name" in capsys.readouterr().err
 
 
 def test_while_the_log_is_followed_it_is_a_warning_and_then_an_error(

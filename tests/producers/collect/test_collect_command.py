@@ -2,11 +2,14 @@
 
 import socket
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from producers.broker import Target, partitions_of
 from producers.cli import main
 from producers.collect.options import collect_options
+from tests.producers.collect.collect_client import collecting
 from tests.support.kafka_cluster import Cluster
 
 MakeTopic = Callable[..., str]
@@ -80,3 +83,13 @@ def test_an_address_in_use_and_a_missing_topic_are_reported(
     assert f"cannot listen on 127.0.0.1 port {port} (Address already in use)" in capsys.readouterr().err
     assert main([*where, "no-such-topic"]) == 2
     assert "there is no topic 'no-such-topic'" in capsys.readouterr().err
+
+
+@pytest.mark.broker
+def test_a_missing_topic_is_created_if_the_option_says_so(
+    broker: Cluster, make_topic: MakeTopic, tmp_path: Path
+) -> None:
+    topic = f"{make_topic()}.created"
+    options = [*SITE, "--create-topic", "--partitions", "3"]
+    with collecting(broker.bootstrap_servers, topic, tmp_path / "log", *options):
+        assert partitions_of(Target(broker.bootstrap_servers, topic, 10_000)) == 3
