@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from benchmarks.contestants import ONE_REPORT
 from benchmarks.duel.contestant import Contestant
 from benchmarks.duel.scenario import Cell, Kind, kind_of
 from benchmarks.duel.tables import delta_cells
@@ -28,7 +29,7 @@ _REJECTED_SQL: Final = "SELECT key FROM dead WHERE batch IN (SELECT batch FROM l
 class Tidemark(Contestant):
     """`tidemark run`."""
 
-    name = "tidemark"
+    name = ONE_REPORT
     title = "Tidemark"
     options = "defaults (bound 10 s); idle_timeout 10 s, deduplicate = event_id, one report; dead letters"
 
