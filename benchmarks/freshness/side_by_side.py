@@ -38,7 +38,7 @@ from schemas import WRITER_ID, load_schemas
 _TOPIC: Final = "freshness"
 _START_S: Final = 120.0
 _POLL_S: Final = 0.02
-_AFTER_MS: Final = 5_000
+_AFTER_MS: Final = 20_000
 """Time in addition to two intervals after the time that counts, in which its last windows must become visible."""
 _MARGIN_MS: Final = 60_000
 _FRAME: Final = len(header(WRITER_ID))
@@ -75,6 +75,7 @@ def measure(system: System, load: Load, window_ms: int, work: Path) -> Visibilit
     log, after_ms = work / "system.log", 2 * load.interval_ms + _AFTER_MS
     with Broker(work / "broker") as broker:
         broker.create_topic(_TOPIC, PARTITIONS)
+        count(broker.bootstrap_servers, _TOPIC)  # waits until the partitions have a leader
         task = Task(broker.bootstrap_servers, _TOPIC, 0, str(work), window={"size": f"{window_ms}ms"})
         with started([system.module, task.to_json(), str(load.interval_ms)], log) as process:
             wait_until((work / READY).exists, process, log, _START_S)

@@ -181,6 +181,7 @@ def test_each_of_flinks_jobs_counts_what_was_sent(tmp_path: Path) -> None:
     assert datastream[0]["notes"]["late_rows_dropped"] == 0
 
 
+@pytest.mark.long
 @pytest.mark.jvm
 @pytest.mark.broker
 @pytest.mark.timeout(900)  # Flink's jars, as above
