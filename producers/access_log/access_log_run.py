@@ -97,7 +97,7 @@ def _report_resumed(name: str, stored: RunState) -> None:
     """Reports that earlier lines are not read again, of whatever topic and log they were."""
     if stored.position:
         _report(
-            f"{name} has read {sum(stored.counts.values()):,} lines and resumes after them; "
+            f"{name} has read {counted(sum(stored.counts.values()), 'line')} and resumes after them; "
             "another --name reads the log from its start"
         )
 
