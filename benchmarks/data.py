@@ -97,7 +97,7 @@ def records(bootstrap_servers: str, topic: str) -> Iterator[Message]:
     consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in ends])
     try:
         while left > 0:
-            messages = consumer.consume(_AT_ONCE, _PATIENCE_S)
+            messages = consumer.consume(min(_AT_ONCE, left), _PATIENCE_S)
             if not messages or any(message.error() for message in messages):
                 raise BenchmarkError(f"{left} records of topic {topic} could not be read again")
             left -= len(messages)
