@@ -54,14 +54,19 @@ def stop(process: subprocess.Popen[bytes]) -> int:
         return process.wait()
 
 
-def wait_until(done: Callable[[], bool], process: subprocess.Popen[bytes], log: Path, seconds: float) -> None:
-    """Waits until `done()`. Raises BenchmarkError if the process ends before, or after `seconds`."""
+def wait_until(
+    done: Callable[[], bool], process: subprocess.Popen[bytes], log: Path, seconds: float, poll_s: float = _POLL_S
+) -> None:
+    """Calls `done()` every `poll_s` seconds until it is true.
+
+    Raises BenchmarkError if the process ends before, or after `seconds`.
+    """
     deadline = time.monotonic() + seconds
     while not done():
         if process.poll() is not None or time.monotonic() > deadline:
             failure = f"took more than {seconds:g} s" if process.returncode is None else f"ended: {process.returncode}"
             raise BenchmarkError(f"a process {failure}\n{last_words(log)}")
-        time.sleep(_POLL_S)
+        time.sleep(poll_s)
 
 
 def last_words(log: Path) -> str:

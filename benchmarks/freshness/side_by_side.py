@@ -41,6 +41,8 @@ _POLL_S: Final = 0.02
 _AFTER_MS: Final = 20_000
 """Time in addition to two intervals after the time that counts, in which its last windows must become visible."""
 _MARGIN_MS: Final = 60_000
+_COUNT_S: Final = 1.0
+"""Each count makes a new client, which must connect first."""
 _FRAME: Final = len(header(WRITER_ID))
 _AT_ONCE: Final = 50_000
 
@@ -83,7 +85,7 @@ def measure(system: System, load: Load, window_ms: int, work: Path) -> Visibilit
             longer = replace(load, duration_ms=load.duration_ms + after_ms + _MARGIN_MS)
             sent, sent_log = partial(count, task.bootstrap_servers, _TOPIC), work / "producer.log"
             with started(simulate(longer, task), sent_log) as producer:
-                wait_until(lambda: bool(sent()), producer, sent_log, _START_S)
+                wait_until(lambda: bool(sent()), producer, sent_log, _START_S, _COUNT_S)
                 warm = now_ms() + load.warm_up_ms
                 counted = Span(warm, warm + load.duration_ms)
                 sightings, cpu_s = _watch(system.result(work), process, log, counted, counted.end + after_ms)
