@@ -6,7 +6,6 @@ import org.apache.flink.api.common.JobID;
 import org.apache.flink.runtime.jobgraph.JobGraph;
 import org.apache.flink.runtime.jobgraph.SavepointRestoreSettings;
 import org.apache.flink.runtime.minicluster.MiniCluster;
-import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 
 /** Runs a job until it is killed: `Endless settings.json FOLDER [CHECKPOINT]`, from a checkpoint if there is one. */
@@ -16,12 +15,7 @@ public final class Endless {
 
     public static void main(String[] arguments) throws Exception {
         DrainSettings settings = new ObjectMapper().readValue(new File(arguments[0]), DrainSettings.class);
-        MiniClusterConfiguration configuration = new MiniClusterConfiguration.Builder()
-                .setConfiguration(Main.cluster(settings))
-                .setNumSlotsPerTaskManager(settings.cores())
-                .withRandomPorts()
-                .build();
-        try (MiniCluster cluster = new MiniCluster(configuration)) {
+        try (MiniCluster cluster = Main.cluster(settings)) {
             cluster.start();
             JobGraph graph = Main.graph(settings, arguments[1]);
             if (arguments.length > 2) {

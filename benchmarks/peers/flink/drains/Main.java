@@ -35,13 +35,8 @@ public final class Main {
 
     public static void main(String[] files) throws Exception {
         DrainSettings settings = new ObjectMapper().readValue(new File(files[0]), DrainSettings.class);
-        MiniClusterConfiguration configuration = new MiniClusterConfiguration.Builder()
-                .setConfiguration(cluster(settings))
-                .setNumSlotsPerTaskManager(settings.cores())
-                .withRandomPorts()
-                .build();
         BufferedReader folders = new BufferedReader(new InputStreamReader(System.in));
-        try (MiniCluster cluster = new MiniCluster(configuration)) {
+        try (MiniCluster cluster = cluster(settings)) {
             cluster.start();
             System.out.println(READY);
             for (String folder = folders.readLine(); folder != null; folder = folders.readLine()) {
@@ -51,12 +46,16 @@ public final class Main {
         }
     }
 
-    static Configuration cluster(DrainSettings settings) {
-        Configuration cluster = new Configuration()
+    static MiniCluster cluster(DrainSettings settings) {
+        Configuration configuration = new Configuration()
                 .set(CoreOptions.TMP_DIRS, settings.scratch())
                 .set(TaskManagerOptions.MANAGED_MEMORY_SIZE, MANAGED);
-        cluster.setString("metrics.reporter.late.factory.class", Metrics.class.getName());
-        return cluster;
+        configuration.setString("metrics.reporter.late.factory.class", Metrics.class.getName());
+        return new MiniCluster(new MiniClusterConfiguration.Builder()
+                .setConfiguration(configuration)
+                .setNumSlotsPerTaskManager(settings.cores())
+                .withRandomPorts()
+                .build());
     }
 
     /** Returns the graph of a job that writes below `folder`. */
