@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import fastavro
-from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, Message, Producer, TopicPartition
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message, Producer
 from rich.table import Table
 
 from benchmarks.compared import compared, comparison
 from benchmarks.contestants import Contestant, Job
-from benchmarks.data import PARTITIONS, count, truth_of
+from benchmarks.data import PARTITIONS, count, records, truth_of
 from benchmarks.drain import Plan, drain_alone
 from benchmarks.errors import BenchmarkError
 from benchmarks.task import Drain, Task
@@ -26,8 +26,8 @@ JSON: Final = "json"
 LABELS: Final = {Job.OURS: "tidemark", Job.FLINK_SQL: "Flink, SQL"}
 BASE: Final = f"{LABELS[Job.OURS]}, {AVRO}"
 _FRAME_BYTES: Final = len(header(WRITER_ID))
-_AT_ONCE: Final = 10_000
-_WAIT_S: Final = 10.0
+_QUEUED: Final = 50_000
+"""Half of what the client's queue holds."""
 _FLUSH_S: Final = 60.0
 
 
@@ -89,32 +89,24 @@ def _json_topic(broker: Broker, topic: str, events: int) -> str:
     copy = f"{topic}-json"
     if count(broker.bootstrap_servers, copy) is None:
         broker.create_topic(copy, PARTITIONS)
-        _copy(broker, topic, copy, events)
+        _copy(broker, topic, copy)
     held = count(broker.bootstrap_servers, copy)
     if held != events:
         raise BenchmarkError(f"topic {copy} holds {held} of {events} events; remove its broker's folder")
     return copy
 
 
-def _copy(broker: Broker, topic: str, copy: str, events: int) -> None:
+def _copy(broker: Broker, topic: str, copy: str) -> None:
     servers = {"bootstrap.servers": broker.bootstrap_servers, "log_level": 0}
     producer = Producer({**servers, "linger.ms": 20, "enable.idempotence": True})
-    consumer = Consumer({**servers, "group.id": copy, "enable.auto.commit": False})
-    consumer.assign([TopicPartition(topic, partition, 0) for partition in range(PARTITIONS)])
-    left = events
-    while left and (messages := consumer.consume(min(_AT_ONCE, left), _WAIT_S)):
-        for message in messages:
-            _produce(producer, copy, message)
-        left -= len(messages)
-        while len(producer) > _AT_ONCE * 5:  # the client's queue holds ten times as many
+    for message in records(broker.bootstrap_servers, topic):
+        _produce(producer, copy, message)
+        while len(producer) > _QUEUED:
             producer.poll(0.05)
     producer.flush(_FLUSH_S)
-    consumer.close()
 
 
 def _produce(producer: Producer, topic: str, message: Message) -> None:
-    if (error := message.error()) is not None:
-        raise BenchmarkError(f"the backlog cannot be copied: {error}")
     kind, timestamp = message.timestamp()
     at = 0 if kind == TIMESTAMP_NOT_AVAILABLE else timestamp
     producer.produce(topic, json_of(message.value() or b""), message.key(), message.partition() or 0, timestamp=at)

@@ -14,8 +14,8 @@ from benchmarks.duel.feed import Feed
 from benchmarks.duel.judgement import Verdict, judge
 from benchmarks.duel.scenario import KILLED_MS, MUST_COUNT, Kind, Scenario
 from benchmarks.errors import BenchmarkError
-from benchmarks.measure import children, cpu_seconds
-from benchmarks.process import last_words
+from benchmarks.measure import cpu_seconds, descendants
+from benchmarks.process import last_words, wait_until
 from demo.die_with_parent import dying_with_parent
 
 _ROOT: Final = Path(__file__).parents[2]
@@ -48,10 +48,7 @@ class Lives:
     def kill(self) -> None:
         """Sends SIGKILL to the process and its children."""
         if process := self._process:
-            pids = [process.pid]
-            for pid in pids:
-                pids.extend(children(pid))
-            self.cpu_seconds += cpu_seconds(*pids)
+            self.cpu_seconds += cpu_seconds(process.pid, *descendants(process.pid))
             with suppress(ProcessLookupError):  # it has ended by itself
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -61,6 +58,11 @@ class Lives:
         """Raises BenchmarkError with the end of the log if the process has ended by itself."""
         if self._process and self._process.poll() is not None:
             raise BenchmarkError(f"ended by itself with {self._process.returncode}:\n{last_words(self.log)}")
+
+    def wait(self, done: Callable[[], bool], seconds: float) -> None:
+        """Waits until `done()`. Raises BenchmarkError if the process ends before, or after `seconds`."""
+        assert self._process  # noqa: S101 - for the type checker
+        wait_until(done, self._process, self.log, seconds, _POLL_S)
 
     def _spawn(self, output: IO[bytes]) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
@@ -85,15 +87,15 @@ def fight(contestant: Contestant, scenario: Scenario, seconds: float) -> tuple[d
     lives.start()
     try:
         feed.start()
-        _wait(lives, lambda: bool(contestant.table()), _START_S)
+        lives.wait(lambda: bool(contestant.table()), _START_S)
         feed.warm.set()
-        _wait(lives, lambda: feed.moment >= KILLED_MS, _FEED_S + seconds)
+        lives.wait(lambda: feed.moment >= KILLED_MS, _FEED_S + seconds)
         lives.kill()
         before = contestant.table()
         lives.start()
-        _wait(lives, lambda: contestant.table() != before, _START_S)
+        lives.wait(lambda: contestant.table() != before, _START_S)
         feed.caught_up.set()
-        _wait(lives, lambda: feed.written.is_set() or not feed.is_alive(), _FEED_S + seconds)
+        lives.wait(lambda: feed.written.is_set() or not feed.is_alive(), _FEED_S + seconds)
         if feed.error or not feed.written.is_set():
             raise BenchmarkError(f"the topic could not be written: {feed.error}")
         _settle(lives, lambda: _judged(contestant, scenario))
@@ -119,12 +121,3 @@ def _settle(lives: Lives, verdicts: Callable[[], dict[Kind, Verdict]]) -> None:
         time.sleep(_POLL_S)
         if (now := verdicts()) != last:
             last, since = now, time.monotonic()
-
-
-def _wait(lives: Lives, done: Callable[[], bool], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not done():
-        lives.require_running()
-        if time.monotonic() > deadline:
-            raise BenchmarkError(f"no progress within {seconds:g} s:\n{last_words(lives.log)}")
-        time.sleep(_POLL_S)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from benchmarks.duel.contestant import Arena, Contestant
-from benchmarks.duel.scenario import Cell, Kind, kind_of
+from benchmarks.duel.scenario import Cell, Kind, kinds_of
 from benchmarks.duel.tables import parquet_cells, parquet_table
 from benchmarks.peers.flink.check import LATE, WINDOWS
 from benchmarks.peers.flink.cluster import CHECKPOINT_INTERVAL_MS, PROGRAM, Api, drain_settings, jvm_options
@@ -73,8 +73,7 @@ class FlinkDataStream(_Flink):
     def said(self) -> Counter[Kind]:
         """Returns the late events."""
         late = parquet_table(self._output / LATE)
-        kinds = map(kind_of, late["user_id"].to_pylist()) if late else ()
-        return Counter(kind for kind in kinds if kind)
+        return kinds_of(late["user_id"].to_pylist() if late else ())
 
 
 class FlinkSql(_Flink):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.duel.contestant import Arena, Contestant
-from benchmarks.duel.scenario import PARTITIONS, Cell, Kind, kind_of
+from benchmarks.duel.scenario import PARTITIONS, Cell, Kind, kinds_of
 from benchmarks.duel.topic_table import NO_LIMIT, TopicTable
 from benchmarks.process import run
 from demo.topics import create_topic
@@ -53,8 +53,7 @@ class Quix(Contestant):
     def said(self) -> Counter[Kind]:
         """Returns the records that were passed to a callback."""
         file = self.arena.folder / "rejected"
-        kinds = map(kind_of, file.read_text().split()) if file.exists() else ()
-        return Counter(kind for kind in kinds if kind)
+        return kinds_of(file.read_text().split() if file.exists() else ())
 
     @property
     def _python(self) -> Path:

@@ -6,7 +6,7 @@ of one class only, and a wrong count shows which fault caused it.
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -116,6 +116,11 @@ def kind_of(user: str) -> Kind | None:
     """Returns the class of a user's events; None for events that only close windows."""
     name = user.partition("-")[0]
     return Kind(name) if name in list(Kind) else None
+
+
+def kinds_of(users: Iterable[str]) -> Counter[Kind]:
+    """Counts the users' events by class, a user as often as it is named."""
+    return Counter(kind for kind in map(kind_of, users) if kind)
 
 
 def scenario(events: int, now_ms: int, seed: int = 1) -> Scenario:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.duel.contestant import Arena, Contestant
-from benchmarks.duel.scenario import PARTITIONS, Cell, Kind, kind_of
+from benchmarks.duel.scenario import PARTITIONS, Cell, Kind, kinds_of
 from benchmarks.duel.topic_table import NO_LIMIT, TopicTable
 from demo.topics import create_topic
 from dev.flink import command, compiled
@@ -59,12 +59,7 @@ class KafkaStreams(Contestant):
 
     def said(self) -> Counter[Kind]:
         """Returns the dead letters."""
-        kinds = ((kind_of(user), number) for user, number in self._rejected.records().items())
-        said: Counter[Kind] = Counter()
-        for kind, number in kinds:
-            if kind:
-                said[kind] += number
-        return said
+        return kinds_of(self._rejected.records().elements())
 
     @property
     def _schema(self) -> Path:

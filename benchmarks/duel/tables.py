@@ -1,7 +1,6 @@
 """Reads the tables of contestants as counts by user and window."""
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,6 +9,7 @@ import pyarrow.dataset as ds
 from deltalake import DeltaTable
 
 from benchmarks.duel.scenario import Cell
+from benchmarks.peers.flink.check import finished_files, milliseconds
 
 
 def delta_cells(uri: str) -> Counter[Cell]:
@@ -18,23 +18,19 @@ def delta_cells(uri: str) -> Counter[Cell]:
 
 
 def parquet_cells(folder: Path) -> Counter[Cell]:
-    """Returns the counts of the committed files of a folder; names of other files begin with a dot."""
+    """Returns the counts of the committed files of a folder."""
     return Counter() if (table := parquet_table(folder)) is None else _cells(table)
 
 
 def parquet_table(folder: Path) -> pa.Table | None:
     """Returns the rows of the committed files of a folder; None if there is no file."""
-    files = [str(file) for file in _committed(folder)]
+    files = [str(file) for file in finished_files(folder)]
     return ds.dataset(files, format="parquet").to_table() if files else None
-
-
-def _committed(folder: Path) -> Iterator[Path]:
-    return (file for file in folder.glob("*") if file.is_file() and not file.name.startswith((".", "_")))
 
 
 def _cells(table: pa.Table) -> Counter[Cell]:
     """Sums rows of the same user and window, as a report on the table would."""
-    start = pc.cast(pc.cast(table["window_start"], pa.timestamp("ms", table["window_start"].type.tz)), pa.int64())
+    start = milliseconds(table["window_start"])
     events = pc.add(table["page_views"], table["clicks"])
     cells: Counter[Cell] = Counter()
     for user, window, count in zip(table["user_id"].to_pylist(), start.to_pylist(), events.to_pylist(), strict=True):

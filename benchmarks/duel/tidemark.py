@@ -8,7 +8,7 @@ from typing import Final
 
 from benchmarks.contestants import ONE_REPORT
 from benchmarks.duel.contestant import Contestant
-from benchmarks.duel.scenario import Cell, Kind, kind_of
+from benchmarks.duel.scenario import Cell, Kind, kinds_of
 from benchmarks.duel.tables import delta_cells
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PAGE_VIEWS, find_table
@@ -52,8 +52,7 @@ class Tidemark(Contestant):
         """Returns the dead letters."""
         dead, ledger = (find_table(spec.name, self._warehouse) for spec in (DEAD_LETTERS, LEDGER))
         rows = rows_of(_REJECTED_SQL, dead=dead, ledger=ledger) if dead and ledger else []
-        kinds = (kind_of(bytes(row["key"]).decode()) for row in rows)
-        return Counter(kind for kind in kinds if kind)
+        return kinds_of(bytes(row["key"]).decode() for row in rows)
 
     @property
     def _settings(self) -> Path:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import pyarrow.parquet as pq
 
-from benchmarks.peers.flink.check import milliseconds
+from benchmarks.peers.flink.check import finished_files, milliseconds
 
 _COUNTS = ("page_views", "clicks")
 
@@ -45,7 +45,7 @@ class FinishedFiles:
 
     def new_files(self) -> list[Path]:
         """Returns the files that were finished since the last call."""
-        files = {file for file in self._folder.glob("*") if not file.name.startswith(".")} - self._seen
+        files = {*finished_files(self._folder)} - self._seen
         self._seen |= files
         return list(files)
 

@@ -53,8 +53,13 @@ def _sums(cells: Cells) -> Counter[tuple[int, str]]:
     return sums
 
 
+def finished_files(folder: Path) -> list[Path]:
+    """Returns the files that Flink has committed; names of uncommitted files begin with a dot."""
+    return [file for file in folder.glob("*") if file.is_file() and not file.name.startswith((".", "_"))]
+
+
 def _read(folder: Path) -> pa.Table:
-    """Reads the files that Flink has committed; names of uncommitted files begin with a dot."""
+    """Reads the files that Flink has committed."""
     return ds.dataset(folder, format="parquet").to_table()
 
 
