@@ -15,7 +15,7 @@ from typing import Any, Final
 from dev.environment import ROOT, find_uv, uv_environment
 from dev.licences import is_allowed, jar_licence, package_licence
 from pipeline.errors import SetUpError
-from pipeline.runtime.jars import Jar, locked
+from pipeline.runtime.jars import SETS, Jar, locked
 
 SBOM: Final = ROOT / "build" / "sbom.cdx.json"
 VENDORED: Final = ROOT / "dev" / "vendored.lock"
@@ -29,9 +29,8 @@ def sbom() -> dict[str, Any]:
     bill = _export()
     for component in bill["components"]:
         _add_licence(component, package_licence(component["name"]))
-    jars = {
-        jar.coordinate: (jar, section) for section in ("broker", "compiler", "s3", "spark") for jar in locked(section)
-    }
+    # A jar in several sets is listed by the first of them.
+    jars = {jar.coordinate: (jar, section) for section in reversed(SETS) for jar in locked(section)}
     bill["components"] += [_jar(jar, section) for jar, section in jars.values()]
     bill["components"] += [_vendored(purl, package) for purl, package in tomllib.loads(VENDORED.read_text()).items()]
     return bill

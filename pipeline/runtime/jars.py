@@ -24,7 +24,7 @@ from pipeline.runtime.download import WAITS_S, digest, fetch
 
 MAVEN_CENTRAL = "https://repo.maven.apache.org/maven2"
 AT_ONCE = 8
-_SETS = ("spark", "s3", "compiler", "broker")
+SETS = ("spark", "s3", "compiler", "broker")
 LAYOUTS = {"comma": ",", "classpath": os.pathsep, "lines": "\n"}
 
 PROGRESS_S = 5.0
@@ -158,15 +158,15 @@ def only_one(directory: Path) -> Iterator[None]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Downloads the named sets and prints their paths; returns exit code 2 if a jar cannot be downloaded."""
     parser = argparse.ArgumentParser(prog="python -m pipeline.runtime.jars", description="Fetch the locked jars.")
-    parser.add_argument("sets", nargs="*", metavar="|".join(_SETS), help="which jars; all if left out")
+    parser.add_argument("sets", nargs="*", metavar="|".join(SETS), help="which jars; all if left out")
     parser.add_argument("--into", type=Path, help="a directory to use instead of the cache")
     parser.add_argument("--print", choices=LAYOUTS, dest="layout", help="print the paths in this layout")
     chosen = parser.parse_args(arguments)
-    if unknown := set(chosen.sets) - {*_SETS}:
-        parser.error(f"unknown set of jars: {', '.join(sorted(unknown))} (there are {', '.join(_SETS)})")
+    if unknown := set(chosen.sets) - {*SETS}:
+        parser.error(f"unknown set of jars: {', '.join(sorted(unknown))} (there are {', '.join(SETS)})")
     configure_logs()
     try:
-        jars = [jar for name in chosen.sets or _SETS for jar in locked(name)]
+        jars = [jar for name in chosen.sets or SETS for jar in locked(name)]
         paths = provide(jars, chosen.into or cache(), mirror())
     except SetUpError as error:
         sys.stderr.write(f"{error}\n")
