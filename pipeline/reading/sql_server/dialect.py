@@ -60,9 +60,13 @@ CATALOG: Final = (
     "CREATE VIEW stored.postgres.pg_user AS SELECT 'tidemark' AS usename, 10 AS usesysid, false AS usesuper",
 )
 """Statements that make types, functions and relations of PostgreSQL that DuckDB does not have."""
+VERBATIM: Final = r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*(?:.*?\*/|.*)"
+"""Texts, names and comments, in which no word means anything; for an expression with re.DOTALL.
+
+A comment without an end is matched, too: otherwise the search for its end would be repeated at each later comment.
+"""
 _QUALIFIED: Final = re.compile(
-    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*(?:.*?\*/|.*)"
-    r"|(?P<collation>\bCOLLATE\s+pg_catalog\.\"?default\"?)"
+    VERBATIM + r"|(?P<collation>\bCOLLATE\s+pg_catalog\.\"?default\"?)"
     r"|\bOPERATOR\s*\(pg_catalog\.(?P<operator>[^)\w\s]+)\)"
     r"|\b(?:pg_catalog\.|information_schema\.(?=_))(?P<function>\w+)(?=\s*\()"
     r"|\bpg_catalog\.(?P<relation>pg_(?:attribute|collation|am|inherits|policy|roles|settings|type|user))\b"
@@ -70,10 +74,7 @@ _QUALIFIED: Final = re.compile(
     r"|(?P<cast>::\s*|\bAS\s+)pg_catalog\.(?P<type>\w+)(?!\s*\.)",
     re.IGNORECASE | re.DOTALL,
 )
-"""Matches texts, names and comments, which stay unchanged, and qualified names that DuckDB does not accept.
-
-A comment without an end is matched, too: otherwise the search for its end would be repeated at each later comment.
-"""
+"""Matches texts, names and comments, which stay unchanged, and qualified names that DuckDB does not accept."""
 
 
 def in_duckdb(statement: str) -> str:

@@ -5,9 +5,10 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from pipeline.reading.sql_server.dialect import VERBATIM
 from pipeline.reading.sql_server.wire import LONGEST, Refused
 
-_WORDS: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*(?:.*?\*/|.*)|\$(\d{1,5})", re.DOTALL)
+_WORDS: Final = re.compile(VERBATIM + r"|\$(\d{1,5})", re.DOTALL)
 """Matches strings, names and comments, in which `$1` is not a parameter, and parameters."""
 _TYPES: Final[Mapping[int, tuple[str, str]]] = {
     16: ("BOOLEAN", "?"),
