@@ -60,7 +60,7 @@ def read(
 ) -> tuple[list[Record], list[RejectedEvent]]:
     """Returns the records of `body`, and its rejected events: malformed, too old, or rejected by `judge`.
 
-    Raises Malformed if the body violates the contract.
+    Raises MalformedBody if the body violates the contract.
     """
     request = _request(body)
     records, rejected = list[Record](), list[RejectedEvent]()
