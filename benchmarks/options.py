@@ -97,7 +97,7 @@ def _drain(parser: argparse.ArgumentParser) -> None:
         "--drains",
         type=typed(whole),
         metavar="N",
-        help="in one process, of which the last counts; 3, but 2 for drain with a million users or more",
+        help="in one process, of which the last counts; for drain 6, or 2 with a million users or more; else 3",
     )
     add("--against", type=Path, metavar="DIR", help="for versions: a checkout of another one, that is set up")
     add("--pairs", type=typed(whole), default=8, help="for versions: of warm drains")
@@ -105,7 +105,7 @@ def _drain(parser: argparse.ArgumentParser) -> None:
         "--repeat",
         type=typed(whole),
         metavar="N",
-        help="rounds, of which the median counts; 3 for drain (2 with a million users or more) and start, else 1",
+        help="rounds, of which the median counts; 2 for drain, 3 for start, else 1",
     )
 
 

@@ -44,7 +44,7 @@ def test_the_tuned_textbook_runs_at_every_batch_size_and_in_variants() -> None:
 
 
 def test_a_long_drain_is_repeated_less_often_unless_it_is_said_how_often() -> None:
-    assert plan(9, 50_000, None, None) == Plan(9, drains=3, rounds=3)
+    assert plan(9, 50_000, None, None) == Plan(9, drains=6, rounds=2)
     assert plan(9, 5_000_000, None, None) == Plan(9, drains=2, rounds=2)
     assert plan(9, 5_000_000, 4, 1) == Plan(9, drains=4, rounds=1)
 
