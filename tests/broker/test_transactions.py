@@ -7,10 +7,12 @@ from confluent_kafka import Producer
 
 from pipeline.app import open_service
 from pipeline.kafka.topic import connect
+from pipeline.settings.model import Settings
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.support.topic_writer import Raw, event, send
+from tests.support.waiting import wait_for
 from tests.support.warehouse import page_views
 
 MakeTopic = Callable[..., str]
@@ -32,6 +34,11 @@ def transactional(broker: Cluster, name: str) -> Producer:
     return producer
 
 
+def wait_for_marks(settings: Settings, readable: dict[int, int], ends: dict[int, int]) -> None:
+    """Waits for the marks of ended transactions: the coordinator writes them after it has answered the producer."""
+    wait_for(lambda: connect(settings.kafka).offsets()[1:] == (readable, ends), 30, "the marks of transactions")
+
+
 def test_committed_transactions_are_read_and_aborted_ones_are_a_gap(
     broker: Cluster, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
@@ -43,7 +50,9 @@ def test_committed_transactions_are_read_and_aborted_ones_are_a_gap(
     producer.abort_transaction(30)
     transaction(producer, topic, [event("ann", START + 10_000)])
     producer.commit_transaction(30)
-    with open_service(settings_of(broker, topic, tmp_path, **SETTINGS)) as service:
+    settings = settings_of(broker, topic, tmp_path, **SETTINGS)
+    wait_for_marks(settings, {0: 7}, {0: 7})
+    with open_service(settings) as service:
         service.drain()
     balance = assert_conserved(tmp_path)
     # Two markers of commits, the aborted record, and the marker of its abort.
@@ -60,12 +69,12 @@ def test_an_open_transaction_is_read_once_it_is_committed_and_holds_what_came_af
     transaction(second, topic, [event("bob", START + 1000)])
     second.commit_transaction(30)
     settings = settings_of(broker, topic, tmp_path, **SETTINGS)
-    offsets = connect(settings.kafka).offsets()
-    assert offsets == ({0: 0}, {0: 0}, {0: 3})  # two records and a marker, all after the start of an open transaction
+    wait_for_marks(settings, {0: 0}, {0: 3})  # two records and a mark, all after the start of an open transaction
     with open_service(settings) as service:
         service.drain()
         assert assert_conserved(tmp_path).records == 0
         first.commit_transaction(30)
+        wait_for_marks(settings, {0: 4}, {0: 4})
         service.drain()
     balance = assert_conserved(tmp_path)
     assert (balance.records, balance.gap, balance.watermark) == (2, 2, START + 1000)
@@ -77,9 +86,8 @@ def test_a_partition_whose_records_wait_for_their_transaction_is_not_idle(
     topic, clock = make_topic(2, **ANY_TIMESTAMP), Clock()
     time = {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "30s"}
     slow = transactional(broker, topic)
-    with open_service(
-        settings_of(broker, topic, tmp_path, time=time, window={"size": "10s"}), now=clock
-    ) as service:  # fmt: skip
+    settings = settings_of(broker, topic, tmp_path, time=time, window={"size": "10s"})
+    with open_service(settings, now=clock) as service:
         send(broker.bootstrap_servers, topic, [event("ann", START, partition=number) for number in (0, 1)])
         service.drain()
         transaction(slow, topic, [event("bob", START + 2_000, partition=1)])
@@ -89,6 +97,7 @@ def test_a_partition_whose_records_wait_for_their_transaction_is_not_idle(
         service.tick()
         assert assert_conserved(tmp_path).watermark == START, "what is unread held the watermark"
         slow.commit_transaction(30)
+        wait_for_marks(settings, {0: 2, 1: 3}, {0: 2, 1: 3})
         service.drain()
     balance = assert_conserved(tmp_path)
     assert (balance.counted, balance.too_late) == (4, 0)
