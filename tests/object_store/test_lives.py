@@ -25,8 +25,8 @@ from tests.support.warehouse import records
 
 WAREHOUSE = "s3://tidemark/warehouse"
 KILLS = 3
-BATCHES = 4
-"""In each of them all executors are killed."""
+BATCHES = 2
+"""In each of them all executors are killed, which takes a minute: new ones must start."""
 PATIENCE_S = 240
 DISORDER = (
     *("--rate", "500", "--users", "200", "--jitter", "500ms", "--late-share", "0.02", "--late-after", "10s"),
