@@ -90,7 +90,8 @@ def test_both_engines_publish_the_same_tables(spark: SparkSession, of: list[list
             assert bounds(spark_table) == bounds(driver), report.name
             assert (spark_table.schema(), spark_table.protocol()) == (driver.schema(), driver.protocol())
             assert transactions(spark_table) == transactions(driver)
-            assert any(path.startswith(FOLDER) for path in pa.table(spark_table.get_add_actions())["path"].to_pylist())
+            paths = pa.table(spark_table.get_add_actions())["path"].to_pylist()
+            assert any(path.startswith(FOLDER) for path in paths) or not paths, report.name
     finally:
         shutil.rmtree(work)
 
