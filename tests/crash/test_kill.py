@@ -16,7 +16,7 @@ from tests.support.kafka_cluster import Cluster
 from tests.support.processes import Process, producers, tidemark
 from tests.support.waiting import wait_for
 
-KILLS = 6
+KILLS = 4
 COMMIT_S = 180
 LONGEST_SPAN_S = 1.0
 # Some of a thousand users are late, from the future or unreadable, and a partition falls silent on the way.

@@ -19,7 +19,7 @@ from tests.support.waiting import wait_for
 
 SEED = 31
 PATIENCE_S = 240
-PAIRS = 3
+PAIRS = 2
 
 
 @pytest.mark.timeout(900)
