@@ -34,9 +34,10 @@ def transactional(broker: Cluster, name: str) -> Producer:
     return producer
 
 
-def wait_for_marks(settings: Settings, readable: dict[int, int], ends: dict[int, int]) -> None:
-    """Waits for the marks of ended transactions: the coordinator writes them after it has answered the producer."""
-    wait_for(lambda: connect(settings.kafka).offsets()[1:] == (readable, ends), 30, "the marks of transactions")
+def wait_for_markers(settings: Settings, readable_ends: dict[int, int], ends: dict[int, int]) -> None:
+    """Waits for the markers of ended transactions: the coordinator writes them after it has answered the producer."""
+    topic, written = connect(settings.kafka), (dict.fromkeys(ends, 0), readable_ends, ends)
+    wait_for(lambda: topic.offsets() == written, 30, f"the markers of transactions: {written}")
 
 
 def test_committed_transactions_are_read_and_aborted_ones_are_a_gap(
@@ -51,7 +52,7 @@ def test_committed_transactions_are_read_and_aborted_ones_are_a_gap(
     transaction(producer, topic, [event("ann", START + 10_000)])
     producer.commit_transaction(30)
     settings = settings_of(broker, topic, tmp_path, **SETTINGS)
-    wait_for_marks(settings, {0: 7}, {0: 7})
+    wait_for_markers(settings, {0: 7}, {0: 7})
     with open_service(settings) as service:
         service.drain()
     balance = assert_conserved(tmp_path)
@@ -69,12 +70,12 @@ def test_an_open_transaction_is_read_once_it_is_committed_and_holds_what_came_af
     transaction(second, topic, [event("bob", START + 1000)])
     second.commit_transaction(30)
     settings = settings_of(broker, topic, tmp_path, **SETTINGS)
-    wait_for_marks(settings, {0: 0}, {0: 3})  # two records and a mark, all after the start of an open transaction
+    wait_for_markers(settings, {0: 0}, {0: 3})  # two records and a marker, all after the start of an open transaction
     with open_service(settings) as service:
         service.drain()
         assert assert_conserved(tmp_path).records == 0
         first.commit_transaction(30)
-        wait_for_marks(settings, {0: 4}, {0: 4})
+        wait_for_markers(settings, {0: 4}, {0: 4})
         service.drain()
     balance = assert_conserved(tmp_path)
     assert (balance.records, balance.gap, balance.watermark) == (2, 2, START + 1000)
@@ -97,7 +98,7 @@ def test_a_partition_whose_records_wait_for_their_transaction_is_not_idle(
         service.tick()
         assert assert_conserved(tmp_path).watermark == START, "what is unread held the watermark"
         slow.commit_transaction(30)
-        wait_for_marks(settings, {0: 2, 1: 3}, {0: 2, 1: 3})
+        wait_for_markers(settings, {0: 2, 1: 3}, {0: 2, 1: 3})
         service.drain()
     balance = assert_conserved(tmp_path)
     assert (balance.counted, balance.too_late) == (4, 0)
