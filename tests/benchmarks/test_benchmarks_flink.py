@@ -170,12 +170,12 @@ def test_each_of_flinks_jobs_counts_what_was_sent(tmp_path: Path) -> None:
     except SetUpError as error:
         pytest.skip(str(error))
     # Flink moves its watermark every 200 ms: of fewer events it would have read all before any is late.
-    jobs = ["--jobs", "flink-sql,flink-datastream", "--events", "200000", "--drains", "1"]
+    jobs = ["--jobs", "flink-sql,flink-datastream", "--events", "200000", "--drains", "2"]
     jobs += ["--repeat", "1", "--backlog-users", "50000"]
     assert main(["--only", "drain", *jobs], tmp_path) == 0
     document = json.loads(next(tmp_path.glob("*.json")).read_text())
     [sql], [three], [datastream] = (entry["rounds"] for entry in document["drain"]["50000"]["contestants"])
-    assert [drain["notes"]["totals"]["sent"] for drain in (*sql, *three, *datastream)] == [200_000] * 3
+    assert [drain["notes"]["totals"]["sent"] for drain in (*sql, *three, *datastream)] == [200_000] * 6
     assert sql[0]["notes"]["late_rows_dropped"] > 0
     assert datastream[0]["notes"]["totals"]["late"] > 0
     assert datastream[0]["notes"]["late_rows_dropped"] == 0
