@@ -122,7 +122,7 @@ def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[
             for part in [part for part in of_one if part in options.only]:
                 of_one[part](options, data, work, console, parts)
     if "start" in options.only:
-        parts["start"] = start.starts(options.repeat or drain.ROUNDS, options.keep or work / "broker", work)
+        parts["start"] = start.starts(options.repeat or start.ROUNDS, options.keep or work / "broker", work)
         console.print(start.render(parts["start"]))
     of_their_own = {
         "windows": _windows_of_a_day, "year": _year, "bad": _bad, "partitions": _partitions, "users": _users,

@@ -14,13 +14,13 @@ from demo.broker import Broker
 
 DRAINS: Final = 3
 """Number of drains in one process, for parts that compare Tidemark with itself."""
-ROUNDS: Final = 3
+ROUNDS: Final = 2
 """Number of rounds of a ratio between contestants."""
 _MANY_USERS: Final = 1_000_000
 _WARM: Final = 6
 """Number of drains until Java compiles little: the third of Tidemark took 1.5 times as long as the sixth."""
 _FEWER: Final = 2
-"""Number of drains with many users, when a drain is long, and of rounds of the part drain."""
+"""Number of drains with many users, when a drain is long."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Plan:
 
 
 def plan(events: int, among: int, drains: int | None, rounds: int | None) -> Plan:
-    """Returns the plan for a backlog of `among` users; `drains` and `rounds` of None depend on the number of users."""
+    """Returns the plan for a backlog of `among` users; `drains` of None depends on the number of users."""
     few = among < _MANY_USERS
-    return Plan(events, drains or (_WARM if few else _FEWER), rounds or _FEWER)
+    return Plan(events, drains or (_WARM if few else _FEWER), rounds or ROUNDS)
 
 
 @dataclass(frozen=True)

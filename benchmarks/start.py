@@ -16,6 +16,8 @@ from benchmarks.task import FIRST_COMMIT, Task
 
 EVENTS: Final = 20_000
 """One small batch, because the time before it and the cost of a first batch count."""
+ROUNDS: Final = 3
+"""Number of rounds over all contestants."""
 _CONTESTANTS: Final = (
     Contestant(Job.OURS, ONE_REPORT),
     Contestant(Job.OURS, ALL_REPORTS, all_reports=True),
