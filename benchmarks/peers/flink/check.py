@@ -1,5 +1,6 @@
 """Compares Flink's results with the sent events, per user and window."""
 
+import os
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -54,8 +55,14 @@ def _sums(cells: Cells) -> Counter[tuple[int, str]]:
 
 
 def finished_files(folder: Path) -> list[Path]:
-    """Returns the files that Flink has committed; names of uncommitted files begin with a dot."""
-    return [file for file in folder.glob("*") if file.is_file() and not file.name.startswith((".", "_"))]
+    """Returns the files that Flink has committed; names of others begin with a dot or an underscore.
+
+    A reader polls it, so it asks for no file by itself.
+    """
+    if not folder.is_dir():
+        return []
+    with os.scandir(folder) as entries:
+        return [Path(entry) for entry in entries if entry.is_file() and not entry.name.startswith((".", "_"))]
 
 
 def _read(folder: Path) -> pa.Table:
