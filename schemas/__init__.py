@@ -7,20 +7,23 @@ import json
 import re
 from pathlib import Path
 
+from schemas.fields import Guid, schema_id_of
+
 WRITER_ID = 1
 """The schema id that our own producers write with."""
 
 _BUNDLED = Path(__file__).parent
-_FILE_NAME = re.compile(r"[A-Za-z0-9_-]+(?:\.(?P<id>[1-9][0-9]*))?\.avsc")
+_GUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_FILE_NAME = re.compile(rf"[A-Za-z0-9_-]+(?:\.(?P<id>[1-9][0-9]*|{_GUID}))?\.avsc")
 _LARGEST_ID = 2**31 - 1  # four signed bytes in the Confluent wire format
 
 
 def load_schemas(directory: Path | None = None) -> dict[int, str]:
     """Returns every version of the contract in `directory`, by default the bundled versions.
 
-    The result maps schema id to Avro JSON text, in order of id. `<name>.<id>.avsc` has schema id `<id>`, `<name>.avsc`
-    has 1. Raises ValueError for any other name that ends in `.avsc`, for invalid JSON, for two files of one id, and
-    for a folder that does not exist or has no schemas.
+    The result maps schema id to Avro JSON text, in order of id. `<name>.<id>.avsc` has schema id `<id>`, a number or a
+    GUID; `<name>.avsc` has 1. Raises ValueError for any other name that ends in `.avsc`, for invalid JSON, for two
+    files of one id, and for a folder that does not exist or has no schemas.
     """
     directory = directory or _BUNDLED
     if not directory.is_dir():
@@ -38,11 +41,11 @@ def load_schemas(directory: Path | None = None) -> dict[int, str]:
 
 def _id_of(path: Path) -> int:
     match = _FILE_NAME.fullmatch(path.name)
-    schema_id = int(match["id"] or 1) if match else 0
-    if not 1 <= schema_id <= _LARGEST_ID:
+    schema_id = schema_id_of(match["id"] or "1") if match else 0
+    if not isinstance(schema_id, Guid) and not 1 <= schema_id <= _LARGEST_ID:
         raise ValueError(
             f"{path} is not a schema's file name; "
-            f"expected <name>.avsc (id 1) or <name>.<id>.avsc with an id up to {_LARGEST_ID}"
+            f"expected <name>.avsc (id 1) or <name>.<id>.avsc with a GUID or an id up to {_LARGEST_ID}"
         )
     return schema_id
 

@@ -1,14 +1,37 @@
 """The names of an event's fields. An existing topic may use other names than our contract."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
+from uuid import UUID
 
+GUID_BYTES: Final = 16
 Format = Literal["avro", "json"]
 JsonType = Literal["number", "boolean"]
 TimeUnit = Literal["s", "ms", "us", "ns", "iso"]
+GUID_HEADER: Final = "__value_schema_id"
+"""The header of Confluent's serializers with the GUID of a value's schema."""
+CONTENT_ID_HEADER: Final = "apicurio.value.contentId"
+GLOBAL_ID_HEADER: Final = "apicurio.value.globalId"
+"""The headers of Apicurio's serializers, of which they write one, by `apicurio.registry.use-id`."""
+ID_HEADERS: Final = (GUID_HEADER, CONTENT_ID_HEADER, GLOBAL_ID_HEADER)
 VISIT: Final = "visit"
 CLICK: Final = "click"
+
+
+class Guid(int):
+    """A schema id of Confluent's of 16 bytes; as text it is a GUID."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        """Returns the GUID, such as `6f3f4a4e-3a30-4e8d-9d0f-7c6a1d2e3f40`."""
+        return str(UUID(int=self))
+
+
+def schema_id_of(text: str) -> int:
+    """Returns the id in a text, a number or a GUID. Raises ValueError for any other text."""
+    return Guid(UUID(text).int) if "-" in text else int(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +70,5 @@ class EventSchemas:
     has_long_ids: bool = False
     """Whether ids of eight bytes are read, too."""
     format: Format = "avro"
+    id_headers: Sequence[str] = ()
+    """The headers that may name the schema of a value, in order of precedence."""

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import org.apache.avro.Schema;
 import org.apache.spark.sql.avro.SchemaConverters;
 import org.apache.spark.sql.types.DataType;
@@ -15,7 +16,7 @@ import org.apache.spark.sql.types.StructType;
  *
  * @param hasLongIds whether a frame may have an id of eight bytes
  */
-record EventColumns(List<Column> columns, Schema reader, Map<Integer, Schema> writers, boolean hasLongIds) {
+record EventColumns(List<Column> columns, Schema reader, Map<UUID, Schema> writers, boolean hasLongIds) {
     static final String PREFIX = "event.";
 
     /** A field of the reader's schema, maybe inside of records. */
@@ -28,9 +29,9 @@ record EventColumns(List<Column> columns, Schema reader, Map<Integer, Schema> wr
     /** Reads what Python writes: {@code columns} (paths), {@code reader}, {@code writers}, {@code long_ids}. */
     static EventColumns of(JsonNode node) {
         Schema reader = new Schema.Parser().parse(node.get("reader").asText());
-        Map<Integer, Schema> writers = new LinkedHashMap<>();
+        Map<UUID, Schema> writers = new LinkedHashMap<>();
         node.get("writers").properties().forEach(each ->
-            writers.put((int) Long.parseLong(each.getKey()), new Schema.Parser().parse(each.getValue().asText())));
+            writers.put(Frame.key(each.getKey()), new Schema.Parser().parse(each.getValue().asText())));
         List<Column> columns = new ArrayList<>();
         for (JsonNode names : node.get("columns")) {
             List<String> path = new ArrayList<>();

@@ -3,6 +3,7 @@ package tidemark;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import org.apache.avro.Schema;
 import org.apache.spark.sql.vectorized.ColumnVector;
 
@@ -12,10 +13,11 @@ import org.apache.spark.sql.vectorized.ColumnVector;
  */
 final class EventDecoder implements ValueDecoder {
     private final Input in = new Input();
-    private final Map<Integer, Step[]> plans = new HashMap<>();
+    private final Map<UUID, Step[]> plans = new HashMap<>();
     private final Target[] columns;
     private final boolean hasLongIds;
-    private int lastId;
+    private long lastHigh;
+    private long lastLow;
     private Step[] lastPlan;
 
     /** Makes the steps of all schemas of {@code events}, for a number of rows. */
@@ -24,7 +26,7 @@ final class EventDecoder implements ValueDecoder {
         List<EventColumns.Column> wanted = events.columns();
         columns = wanted.stream().map(each -> Target.column(each.type(), rows)).toArray(Target[]::new);
         Schema reader = events.reader();
-        for (Map.Entry<Integer, Schema> writer : events.writers().entrySet()) {
+        for (Map.Entry<UUID, Schema> writer : events.writers().entrySet()) {
             plans.put(writer.getKey(), new Flat(wanted, columns).steps(writer.getValue(), reader));
         }
     }
@@ -48,7 +50,7 @@ final class EventDecoder implements ValueDecoder {
     @Override
     public void decode(byte[] array, int from, int to, int row) {
         int body = Frame.end(array, from, to, hasLongIds);
-        Step[] plan = body < 0 ? null : plan(Frame.id(array, body));
+        Step[] plan = body < 0 ? null : plan(Frame.high(array, from, body), Frame.low(array, from, body));
         if (plan == null) {
             putNull(row);
             return;
@@ -70,10 +72,11 @@ final class EventDecoder implements ValueDecoder {
         }
     }
 
-    private Step[] plan(int id) {
-        if (lastPlan == null || id != lastId) {
-            lastPlan = plans.get(id);
-            lastId = id;
+    private Step[] plan(long high, long low) {
+        if (lastPlan == null || low != lastLow || high != lastHigh) {
+            lastPlan = plans.get(new UUID(high, low));
+            lastHigh = high;
+            lastLow = low;
         }
         return lastPlan;
     }

@@ -18,6 +18,7 @@ final class TaskReader implements PartitionReader<ColumnarBatch> {
     private static final long PATIENCE_MS = 30_000;
 
     private final ValueDecoder decoder;
+    private final IdHeaders idHeaders;
     private final Slices keys = new Slices(DataTypes.BinaryType, ROWS);
     private final Slices values = new Slices(DataTypes.BinaryType, ROWS);
     private final OnHeapColumnVector partitions = new OnHeapColumnVector(ROWS, DataTypes.IntegerType);
@@ -30,6 +31,7 @@ final class TaskReader implements PartitionReader<ColumnarBatch> {
 
     TaskReader(Task task, CaseInsensitiveStringMap options) {
         decoder = ValueDecoder.of(options.get("events"), ROWS);
+        idHeaders = new IdHeaders(ValueDecoder.parse(options.get("events")));
         List<ColumnVector> columns = new ArrayList<>(List.of(keys, values, partitions, offsets, timestamps));
         columns.addAll(Arrays.asList(decoder.vectors()));
         batch = new ColumnarBatch(columns.toArray(ColumnVector[]::new));
@@ -62,7 +64,7 @@ final class TaskReader implements PartitionReader<ColumnarBatch> {
 
     private void put(ConsumerRecord<ByteBuffer, ByteBuffer> record, int row) {
         put(onHeap(record.key()), keys, row);
-        ByteBuffer value = onHeap(record.value());
+        ByteBuffer value = onHeap(idHeaders.framed(record));
         put(value, values, row);
         partitions.putInt(row, record.partition());
         offsets.putLong(row, record.offset());

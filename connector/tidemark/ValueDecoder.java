@@ -35,7 +35,8 @@ interface ValueDecoder {
         return events.has("fields");
     }
 
-    private static JsonNode parse(String events) {
+    /** Parses what Python writes. */
+    static JsonNode parse(String events) {
         try {
             return new ObjectMapper().readTree(events);
         } catch (JsonProcessingException error) {

@@ -60,8 +60,9 @@ def reader(schemas: EventSchemas, sql: str = "") -> Reader:
     events = {
         "columns": [*dict.fromkeys(read.paths)],
         "reader": read.reader_schema,
-        "writers": read.writers,
+        "writers": {str(schema_id): text for schema_id, text in read.writers.items()},
         "long_ids": schemas.has_long_ids,
+        "id_headers": schemas.id_headers,
     }
     return Reader(json.dumps(events), read.columns(), read.names, read.same_as_user())
 

@@ -37,7 +37,7 @@ def check_of(schemas: EventSchemas, policy: Policy, late: Mapping[Check, Column]
     if schemas.format == "json":
         without_event = _first_failed(is_empty, Check.JSON)
     else:
-        frame = {Check.MAGIC_BYTE: ~has_frame(), Check.SCHEMA_ID: ~has_known_schema(schemas)}
+        frame = {Check.MAGIC_BYTE: ~has_frame(schemas), Check.SCHEMA_ID: ~has_known_schema(schemas)}
         without_event = _first_failed(is_empty | frame, Check.AVRO)
     event = _first_failed({**_event_checks(policy, now), **late}, Check.PASSED)
     return F.when(F.col(c.EVENT_TIME).isNull(), without_event).otherwise(event)

@@ -9,6 +9,7 @@ from kafka_access.secrets import clear_text
 from pipeline.errors import SetUpError, Unreachable
 from pipeline.settings.schema_settings import RegistrySettings
 from pipeline.settings.secrets import raising_set_up_errors
+from schemas.fields import Guid
 from schemas.references import with_types
 
 _TIMEOUT_S: Final = 10
@@ -55,13 +56,21 @@ class Registry:
 
     def schema(self, schema_id: int) -> str | None:
         """Returns the Avro JSON text of a schema; None if it is missing or not Avro."""
-        found = self._ask(lambda client: client.get_schema(schema_id))
+        found = self._ask(
+            lambda client: (
+                client.get_schema_by_guid(str(schema_id))
+                if isinstance(schema_id, Guid)
+                else client.get_schema(schema_id)
+            )
+        )
         return self._avro(schema_id, found) if found else None
 
     def _avro(self, schema_id: int, schema: Any) -> str | None:
         """Returns the text of a schema with the types that it refers to, None with a warning if it is not Avro."""
         if schema.schema_type != "AVRO":
-            _log.warning("schema_unusable", id=schema_id, reason=f"it is {schema.schema_type}, and only Avro is read")
+            _log.warning(
+                "schema_unusable", id=str(schema_id), reason=f"it is {schema.schema_type}, and only Avro is read"
+            )
             return None
         named = list(self._referenced(schema, set()))
         return with_types(str(schema.schema_str), named) if named else str(schema.schema_str)

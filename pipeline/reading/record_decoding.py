@@ -9,11 +9,13 @@ from typing import Any, Final
 import fastavro
 
 from command_line.counts import counted
+from schemas.fields import GUID_BYTES, Guid
 
 FRAME_BYTES: Final = 5
 _ID_BYTES: Final = 4
 _LONG_ID: Final = 5
 """The index of an id of eight bytes, of which the first four are 0; no registry has an id 0."""
+_GUID_FRAME_BYTES: Final = 1 + GUID_BYTES
 _SHOWN_BYTES: Final = 512
 _READ_BYTES: Final = 1_000_000
 _LONGEST: Final = 500
@@ -50,20 +52,28 @@ def decode_value(value: bytes | None, schemas: SchemaTexts) -> DecodedValue:
 def _read(value: bytes, schemas: SchemaTexts) -> tuple[tuple[tuple[str, str], ...], str]:
     if event := _json_object(value):
         return _texts(event), "It is JSON."
-    if len(value) < FRAME_BYTES or value[0]:
+    schema_id, end = _frame(value)
+    if schema_id is None:
         return (
             (),
             "It has no frame of a schema registry (byte 0, schema id in four bytes), so it is not decoded.",
         )
     if len(value) > _READ_BYTES:
         return (), f"It has {counted(len(value), 'byte')}, which is too large to decode."
-    start = _LONG_ID if value.startswith(b"\0" * _LONG_ID) else 1
-    end = start + _ID_BYTES
-    schema_id = int.from_bytes(value[start:end], "big")
     if schema_id not in schemas:
         known = ", ".join(map(str, schemas))
         return (), f"Its frame has the unknown schema id {schema_id}; known ids: {known}."
     return _fields(value[end:], json.loads(schemas[schema_id]), schema_id)
+
+
+def _frame(value: bytes) -> tuple[int | None, int]:
+    """Returns the schema id in a value's frame, None without a frame, and where the frame ends."""
+    if value.startswith(b"\1") and len(value) >= _GUID_FRAME_BYTES:
+        return Guid(int.from_bytes(value[1:_GUID_FRAME_BYTES], "big")), _GUID_FRAME_BYTES
+    if len(value) < FRAME_BYTES or value[0]:
+        return None, 0
+    start = _LONG_ID if value.startswith(b"\0" * _LONG_ID) else 1
+    return int.from_bytes(value[start : start + _ID_BYTES], "big"), start + _ID_BYTES
 
 
 def _json_object(value: bytes) -> Mapping[str, Any] | None:

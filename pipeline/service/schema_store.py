@@ -79,7 +79,7 @@ class SchemaStore:
             if usable:
                 self._add(usable)
                 self.store()
-                _log.info("schemas_found", ids=sorted(usable))
+                _log.info("schemas_found", ids=[*map(str, sorted(usable))])
                 return True
         return False
 
@@ -94,7 +94,7 @@ class SchemaStore:
                 with_others = replace(self.known, texts={**self.known.texts, **usable, schema_id: text})
                 projection_of(with_others, self._named_sql)
             except Exception as error:  # noqa: BLE001 - whatever is wrong with it, it is a rejection
-                _log.warning("schema_unusable", id=schema_id, reason=one_line(error))
+                _log.warning("schema_unusable", id=str(schema_id), reason=one_line(error))
             else:
                 usable[schema_id] = text
         return usable

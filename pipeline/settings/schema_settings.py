@@ -59,7 +59,8 @@ class RegistrySettings(Section):
     subject: str = ""
     """Subject whose versions are read at the start; by default `<topic>-value`."""
     ids: Literal["4_bytes", "auto"] = "4_bytes"
-    """Ids that records name their schema by: of four bytes, or `auto` for ids of eight bytes, too."""
+    """Ids that records name their schema by: of four bytes, or `auto` for ids of eight bytes, too, and for Apicurio's
+    global ids in headers."""
     username: str | None = None
     """User of the registry; needs a password."""
     password: SecretStr | None = None

@@ -120,8 +120,8 @@ DEAD_LETTERS: Final = About(
         c.WATERMARK: f"{_TIME}watermark by which it was judged; null before there was one.",
         c.KEY: "Key of the record, unchanged; null if it was erased, or if users have pseudonyms.",
         c.VALUE: (
-            "Value of the record, unchanged; null if it was erased. If users have pseudonyms: the fields that were "
-            "read, as JSON; null without a valid event."
+            "Value of the record, unchanged, after the id of its schema if a header names it; null if it was erased. "
+            "If users have pseudonyms: the fields that were read, as JSON; null without a valid event."
         ),
         c.BATCH: "Batch that read it.",
     },
@@ -197,7 +197,7 @@ EVENT_SCHEMAS: Final = About(
     changes="A row is added when the first record with its id comes, or at a start.",
     final="Every row is final: the schema of an id never changes.",
     columns={
-        "schema_id": "Id in the registry, and in bytes 1 to 4 of a record's value.",
+        "schema_id": "Id in the registry, a number or a GUID, by which records name the schema.",
         "avro": "The schema as Avro's JSON.",
     },
 )

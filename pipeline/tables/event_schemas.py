@@ -11,7 +11,7 @@ from pipeline.tables.handle import Handle
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import EVENT_SCHEMAS, find_table
 from schemas import load_schemas
-from schemas.fields import EventSchemas
+from schemas.fields import CONTENT_ID_HEADER, GLOBAL_ID_HEADER, GUID_HEADER, ID_HEADERS, EventSchemas, schema_id_of
 
 
 def schemas_of(settings: Settings) -> EventSchemas:
@@ -19,16 +19,20 @@ def schemas_of(settings: Settings) -> EventSchemas:
 
     Raises SetUpError.
     """
-    fields = settings.schemas.mapping.fields()
+    fields, registry = settings.schemas.mapping.fields(), settings.schemas.registry
     if settings.schemas.format == "json":
         return EventSchemas({}, fields, format="json")
-    if settings.schemas.registry.url:
-        has_long_ids = settings.schemas.registry.ids == "auto"
-        return EventSchemas(stored_schemas(settings.warehouse), fields, has_long_ids)
+    if registry.url:
+        has_long_ids = registry.ids == "auto"
+        # A registry of Apicurio knows records either by global id or by content id.
+        id_headers = [GUID_HEADER, GLOBAL_ID_HEADER if has_long_ids else CONTENT_ID_HEADER]
+        return EventSchemas(stored_schemas(settings.warehouse), fields, has_long_ids, id_headers=id_headers)
     try:
-        return EventSchemas(load_schemas(settings.schemas.folder), fields, settings.schemas.folder is not None)
+        texts = load_schemas(settings.schemas.folder)
     except ValueError as error:
         raise SetUpError(str(error)) from error
+    has_own_ids = settings.schemas.folder is not None
+    return EventSchemas(texts, fields, has_own_ids, id_headers=ID_HEADERS if has_own_ids else ())
 
 
 def stored_schemas(warehouse: str) -> dict[int, str]:
@@ -41,10 +45,12 @@ def store_schemas(warehouse: str, texts: Mapping[int, str]) -> None:
     """Stores the schemas, Avro JSON texts by schema id, that the table does not have yet."""
     handle = Handle.of(EVENT_SCHEMAS, warehouse)
     while new := sorted(texts.keys() - _texts(handle.table).keys()):
-        rows = pa.table([new, [texts[schema_id] for schema_id in new]], schema=EVENT_SCHEMAS.schema)
+        names = [str(schema_id) for schema_id in new]
+        rows = pa.table([names, [texts[schema_id] for schema_id in new]], schema=EVENT_SCHEMAS.schema)
         if handle.swap(rows, by=None):
             return
 
 
 def _texts(table: DeltaTable) -> dict[int, str]:
-    return {row["schema_id"]: row["avro"] for row in rows_of("SELECT * FROM schemas ORDER BY schema_id", schemas=table)}
+    texts = {schema_id_of(row["schema_id"]): row["avro"] for row in rows_of("SELECT * FROM schemas", schemas=table)}
+    return dict(sorted(texts.items()))

@@ -68,7 +68,7 @@ _TYPES_OF_MEASURES: Final = {
 }
 _TEXT_COLUMNS: Final = (c.REASON, c.DETAIL, c.TOPIC, c.REPORT, c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
 _TYPES: Final[Mapping[str, pa.DataType]] = {
-    **dict.fromkeys((*_TEXT_COLUMNS, "opening", "avro", "table", "user_hash", "salt"), pa.string()),
+    **dict.fromkeys((*_TEXT_COLUMNS, "opening", "schema_id", "avro", "table", "user_hash", "salt"), pa.string()),
     **dict.fromkeys((c.KEY, c.VALUE), pa.binary()),
     **dict.fromkeys((c.WINDOW_START, c.WINDOW_END), _MOMENT),
     c.PARTITION: pa.int32(),

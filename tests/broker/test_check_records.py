@@ -66,7 +66,7 @@ def test_a_format_is_recognised_by_its_first_bytes(values: Sequence[bytes | None
         (
             [Raw(value_of("ann", 1)[5:], headers={"__value_schema_id": b"\1" + bytes(16)})],
             1,
-            "The schema ids are in headers (__value_schema_id), which are not read",
+            "The schema ids are in a header that these settings do not read (__value_schema_id)",
         ),
         ([event("ann", now_ms() // 1000)], 1, "is the unit right"),
     ],

@@ -40,6 +40,12 @@ def test_adding_a_file_is_all_it_takes_to_add_a_version(tmp_path: Path) -> None:
     assert list(load_schemas(directory)) == [1, 2, 12]
 
 
+def test_a_file_may_be_named_by_a_guid(tmp_path: Path) -> None:
+    guid = "6f3f4a4e-3a30-4e8d-9d0f-7c6a1d2e3f40"
+    directory = write(tmp_path, **{f"user_event__{guid}": RECORD, "user_event__2": RECORD})
+    assert [*map(str, load_schemas(directory))] == ["2", guid]
+
+
 @pytest.mark.parametrize(
     ("files", "sentence"),
     [

@@ -1,14 +1,17 @@
 """A value is decoded as far as possible: its frame, its fields up to the first error, its bytes."""
 
 import json
+from uuid import UUID
 
 import pytest
 
 from pipeline.reading.record_decoding import decode_value
 from schemas import load_schemas
+from schemas.fields import schema_id_of
 from tests.support.topic_writer import value_of
 
 SCHEMAS = load_schemas()
+GUID = "6f3f4a4e-3a30-4e8d-9d0f-7c6a1d2e3f40"
 WHOLE = value_of("ann", 1_714_564_800_000, page="/a")
 
 
@@ -18,6 +21,12 @@ def test_an_event_is_decoded_field_by_field() -> None:
     assert found.sentence == "It is Avro of schema 1, UserEvent."
     assert (json.loads(fields["user_id"]), json.loads(fields["page_url"])) == ("ann", "/a")
     assert "2024-05-01 12:00:00" in fields["event_time"]
+
+
+def test_a_value_whose_frame_has_a_guid_is_decoded() -> None:
+    found = decode_value(b"\1" + UUID(GUID).bytes + WHOLE[5:], {schema_id_of(GUID): SCHEMAS[1]})
+    assert found.sentence == f"It is Avro of schema {GUID}, UserEvent."
+    assert found.fields == decode_value(WHOLE, SCHEMAS).fields
 
 
 @pytest.mark.parametrize("cut", range(5, len(WHOLE)))
@@ -44,6 +53,8 @@ def test_bytes_that_are_left_over_are_counted() -> None:
         (b'{"user_id": "ann"', "has no frame"),
         (b"{" * 100_000, "has no frame"),
         (b"\0\0\0\0\x09rest", "has the unknown schema id 9; known ids: 1"),
+        (b"\1" + UUID(GUID).bytes, f"has the unknown schema id {GUID}; known ids: 1"),
+        (b"\1" + UUID(GUID).bytes[1:], "has no frame"),
         (b"\0\0\0\0\x01" + b"x" * 2_000_000, "has 2,000,005 bytes, which is too large"),
     ],
 )

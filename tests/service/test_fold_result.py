@@ -15,12 +15,12 @@ from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.fold_result import FoldResult, InSpark, OnDriver
 from pipeline.fold.outputs import dead_letters, panes
 from pipeline.fold.record_columns import BatchContext
-from pipeline.fold.wire_format import unknown_schema_ids
+from pipeline.fold.wire_format import id_bytes, unknown_schema_ids, unknown_schema_ids_in_spark
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import Settings, SparkSettings
 from producers.encode import header
 from schemas import load_schemas
-from schemas.fields import EventSchemas
+from schemas.fields import EventSchemas, Guid
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import as_read
 from tests.support.topic_writer import value_of
@@ -96,3 +96,15 @@ def test_unknown_ids_of_eight_bytes_are_returned() -> None:
     values = [b"\0\0\0\0\0\0\0\0\x07x", b"\0\0\0\0\x09x", b"\0\0\0\0\0"]
     rows = pa.table({c.CHECK: [int(Check.SCHEMA_ID)] * 3, c.VALUE: pa.array(values, pa.binary())})
     assert unknown_schema_ids(rows, ()) == [7, 9, 0]
+
+
+@pytest.mark.jvm
+def test_unknown_guids_are_returned_wherever_the_rows_are(spark: SparkSession) -> None:
+    guids = [Guid(number) for number in (2**127, 7)]
+    values = [b"\1" + id_bytes(each) + b"x" for each in guids]
+    rows = pa.table({
+        c.CHECK: [int(Check.SCHEMA_ID)] * 2, c.VALUE: pa.array(values, pa.binary()), c.GROUPING: [0] * 2
+    })  # fmt: skip
+    for found in (unknown_schema_ids(rows, ()), unknown_schema_ids_in_spark(spark.createDataFrame(rows), ())):
+        assert {*map(str, found)} == {*map(str, guids)}
+    assert unknown_schema_ids(rows, guids) == unknown_schema_ids_in_spark(spark.createDataFrame(rows), guids) == []

@@ -19,7 +19,7 @@ class Raw:
     key: bytes | None = None
     partition: int = 0
     timestamp_ms: int = 0
-    headers: Mapping[str, bytes] | None = None
+    headers: Mapping[str, bytes | None] | None = None
 
 
 def event(

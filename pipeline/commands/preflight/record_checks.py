@@ -24,6 +24,8 @@ from pipeline.kafka.ranges import TopicRanges
 from pipeline.kafka.topic import Topic
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import Settings
+from pipeline.tables.event_schemas import schemas_of
+from schemas.fields import ID_HEADERS
 
 _SAMPLE: Final = 1_000
 """The number of records read, over all partitions."""
@@ -36,8 +38,6 @@ _STARTS: Final = {
 }
 _JSON: Final = "JSON"
 _LONG_IDS: Final = "Avro with schema ids of eight bytes"
-_ID_HEADERS: Final = ("__value_schema_id", "apicurio.value.globalId", "apicurio.value.contentId")
-"""The headers in which serializers of Confluent and Apicurio name the schema of a value."""
 _HEADERS_S: Final = 5.0
 _LONG_IDS_START: Final = bytes(FRAME_BYTES)
 """No registry has an id 0."""
@@ -74,10 +74,11 @@ def check_records(settings: Settings, topic: Topic, now: Callable[[], int]) -> I
 
 def _cause(kind: str | None, header_names: Collection[str], settings: Settings) -> str:
     """Returns the sentence about values of the format `kind`, of which no event counts; empty if nothing is known."""
-    if header := next(filter(header_names.__contains__, _ID_HEADERS), None):
+    unread = {*ID_HEADERS} - {*schemas_of(settings).id_headers}
+    if headers := sorted(unread & {*header_names}):
         return (
-            f". The schema ids are in headers ({header}), which are not read: let producers write them into the value, "
-            'see "Ids of schemas" in schemas/README.md'
+            f". The schema ids are in a header that these settings do not read ({', '.join(headers)}): see "
+            '"Ids of schemas" in schemas/README.md'
         )
     if kind is None:
         return ""
@@ -110,7 +111,7 @@ def _format_of(value: bytes) -> str | None:
         return _LONG_IDS
     if {*value[:64]} <= _TEXT:
         return "text"
-    return None if value.startswith(b"\0") else "Avro or Protobuf without a schema id"
+    return None if value[:1] in (b"\0", b"\1") else "Avro or Protobuf without a schema id"
 
 
 def _is_json(value: bytes) -> bool:
