@@ -31,11 +31,11 @@ _CELLS = {
         ("after-writes", "restart-broker"),
         ("between-writes", "add-partition"),
     ),
-    "executors": (("in-publication", "kill-executor"), ("in-publication", "kill-executors-minute")),
-    "executors_that_publish": (("in-publication", "kill"), ("in-publication", "lie"), ("in-publication", "io-error")),
+    "executors": tuple(
+        ("in-publication", fault) for fault in ("kill", "kill-executor", "lie", "kill-executors-minute", "io-error")
+    ),
 }
-_LARGE = ("--spark.large", "executors", "--spark.large-from", "1")
-_OPTIONS = {"executors": _LARGE, "executors_that_publish": _LARGE}
+_OPTIONS = {"executors": ("--spark.large", "executors", "--spark.large-from", "1")}
 _POINTS = {point.name: point for point in POINTS}
 _FAULTS = {fault.name: fault for fault in (*FAULTS, OFTEN)}
 

@@ -9,7 +9,7 @@ from tests.chaos.play import Play
 from tests.chaos.sample import assert_played_well, sample
 from tests.support.kafka_cluster import Cluster
 
-HERE = sample("a_store_and_lives_that_fail", "executors_that_publish")
+HERE = sample("a_store_and_lives_that_fail")
 
 
 @NEEDS_FAULTS

@@ -28,7 +28,7 @@ from tests.support.warehouse import EPOCH, page_views, rows
 
 MakeTopic = Callable[..., str]
 START = 1_700_000_000_000
-EVENTS, USERS, ROUNDS = 600, 20, 3
+EVENTS, USERS, ROUNDS = 600, 20, 2
 COMMIT_S = 180
 # Events are sent again at most a second and the jitter later: no bound makes them late.
 DISORDER = (

@@ -44,7 +44,7 @@ def test_two_services_that_start_seconds_apart_on_an_unruly_store_count_every_ev
                     first.lives_for(chance.uniform(0, 3))
                     with life(f"second-{number}") as second:
                         monkeypatch.setenv("AWS_ENDPOINT_URL", store.endpoint)
-                        goal = version() + 8
+                        goal = version() + 5
                         wait_for(partial(is_at_least, goal), PATIENCE_S, f"version {goal} of the ledger")
                         monkeypatch.setenv("AWS_ENDPOINT_URL", address)
                         assert first.alive or second.alive, (first.said, second.said)
