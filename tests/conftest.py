@@ -2,8 +2,10 @@
 
 import gc
 import itertools
+import os
 import re
 import sys
+import time
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from importlib.util import find_spec
@@ -28,6 +30,8 @@ settings.load_profile("full")
 
 WHOLLY_MARKED = re.compile(r"^pytestmark = .*$", re.MULTILINE)
 LONGEST = "tests/transcripts/test_service.py"
+DEADLINE_S = float(os.environ.get("TIDEMARK_TEST_DEADLINE", "inf"))
+"""No long test starts after this time, in seconds since 1970."""
 RULED_OUT = re.compile(r"not \w+( and not \w+)*")
 
 # Py4J drops the sockets of threads that have ended; they are of this machine, and Spark's.
@@ -61,6 +65,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for fixture in set(getattr(item, "fixturenames", ())) & MARKERS.keys():
             for marker in MARKERS[fixture]:
                 item.add_marker(marker)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips long tests when CI's time is nearly over: a run that is cut off would have no result at all."""
+    if item.get_closest_marker("long") and time.time() > DEADLINE_S:
+        pytest.skip("the time for long tests is over: run it with `make test-all`")
 
 
 @pytest.hookimpl(wrapper=True)
