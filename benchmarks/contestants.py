@@ -96,9 +96,9 @@ def _tuned_contestants(batches: Sequence[int]) -> list[Contestant]:
 
 def _variants(batches: Sequence[int]) -> list[Contestant]:
     """Returns variants at one batch size: another state store, more task slots."""
-    varied = _VARIED_AT if _VARIED_AT in batches else batches[0]
+    batch_of_variants = _VARIED_AT if _VARIED_AT in batches else batches[0]
     more_slots = {"spark.master": f"local[{4 * (os.cpu_count() or 1)}]"}
     return [
-        Contestant(Job.TUNED, "textbook, tuned, RocksDB", varied, _ROCKSDB),
-        Contestant(Job.TUNED, f"textbook, tuned, {more_slots['spark.master']}", varied, more_slots),
+        Contestant(Job.TUNED, "textbook, tuned, RocksDB", batch_of_variants, _ROCKSDB),
+        Contestant(Job.TUNED, f"textbook, tuned, {more_slots['spark.master']}", batch_of_variants, more_slots),
     ]

@@ -66,15 +66,15 @@ def render(found: dict[str, dict[str, Any]], events: int) -> Table:
 
 def look_ups(sizes: Sequence[int]) -> dict[int, dict[str, float]]:
     """Returns, by number of remembered ids: milliseconds to look up and to add a batch, and bytes per id."""
-    chance = np.random.default_rng(1)
-    return {size: _look_up(size, chance) for size in sizes}
+    generator = np.random.default_rng(1)
+    return {size: _look_up(size, generator) for size in sizes}
 
 
-def _look_up(size: int, chance: np.random.Generator) -> dict[str, float]:
-    remembered, asking, taking = RememberedIds.of(_new(size, chance)), [], []
+def _look_up(size: int, generator: np.random.Generator) -> dict[str, float]:
+    remembered, asking, taking = RememberedIds.of(_new(size, generator)), [], []
     positions = np.arange(_ASKED)
     for _ in range(_TURNS):
-        batch = _new(_ASKED, chance)
+        batch = _new(_ASKED, generator)
         began = time.perf_counter()
         remembered.repeated(batch, positions, 0)
         asked = time.perf_counter()
@@ -87,9 +87,9 @@ def _look_up(size: int, chance: np.random.Generator) -> dict[str, float]:
     return {"look_up_ms": 1e3 * median(asking), "taking_ms": 1e3 * sum(taking) / _TURNS, "bytes_per_id": per_id}
 
 
-def _new(size: int, chance: np.random.Generator) -> Ids:
+def _new(size: int, generator: np.random.Generator) -> Ids:
     low, high = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-    return Ids(chance.integers(low, high, size), chance.integers(low, high, size), np.zeros(size, np.int64))
+    return Ids(generator.integers(low, high, size), generator.integers(low, high, size), np.zeros(size, np.int64))
 
 
 def look_ups_table(found: dict[int, dict[str, float]]) -> Table:

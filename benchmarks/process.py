@@ -21,7 +21,7 @@ _QUOTED_WIDTH = 300
 def started(
     arguments: Sequence[str], log: Path, program: Sequence[str] = (sys.executable, "-m")
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Runs `python -m ...` within the block, tied to this process, with its output in `log`."""
+    """Runs `python -m ...` within the block, with its output in `log`; it ends when this process ends."""
     with log.open("wb") as output:
         process = subprocess.Popen(
             dying_with_parent([*program, *arguments]),

@@ -22,7 +22,7 @@ def initial(policy: Policy) -> States:
 def restored(
     policy: Policy, panes: Mapping[str, Iterable[int]], published: Mapping[str, PublicationState], steps: Steps
 ) -> States:
-    """Returns the states from the tables: by report the starts of panes in ms, and how far it is published."""
+    """Returns the states at a start; `panes` has the starts in ms of each report's panes."""
     states: dict[str, State[Firing]] = {
         report.name: report.windows.state(
             report, panes.get(report.name, ()), published.get(report.name, PublicationState()), steps

@@ -92,7 +92,7 @@ class Alignment:
     def _field(
         self, kinds: Sequence[Any], needs: Needs, name: str, path: str, around: Enclosing | None
     ) -> AlignedField:
-        """Returns a field whose type is `kinds` by version, and of which `needs` are needed."""
+        """Returns a field; `kinds` has its type in each version, `needs` the fields that are needed inside it."""
         types = [*zip(self._types, kinds, around or [frozenset()] * len(kinds), strict=True)]
         records = [_record_of(of_version, kind) for of_version, kind, _ in types]
         is_record = all(record for record, kind in zip(records, kinds, strict=True) if kind is not None)

@@ -176,7 +176,7 @@ class Observer:
             self._caught_up = True
 
     def healthy(self) -> ProbeAnswer:
-        """Returns whether the service's loop turns, and at which pace; waits for no broker."""
+        """Returns whether the service makes progress, and how fast; waits for no broker."""
         self._log_ends.refresh(wait=False)
         with self._lock:
             now = self._now()

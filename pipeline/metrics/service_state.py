@@ -18,7 +18,7 @@ from pipeline.runtime.topic_offsets import TopicOffsets
 
 @dataclass(slots=True)
 class ServiceState:
-    """Plain state; threads that share it hold a lock. Times in milliseconds."""
+    """The values that the metrics show, with times in milliseconds. Callers in several threads must hold a lock."""
 
     reports: Collection[str]
     """Reports whose windows are counted."""
@@ -74,7 +74,7 @@ class ServiceState:
         self.partitions = dict(frontier.partitions)
 
     def advance(self, frontier: Frontier) -> None:
-        """Takes idleness from an uncommitted frontier, whose offsets do not count yet."""
+        """Updates which partitions are idle, from a frontier that is not committed; its offsets are ignored."""
         for partition in self.partitions.keys() & frontier.partitions.keys():
             idle = frontier.partitions[partition].idle
             self.partitions[partition] = replace(self.partitions[partition], idle=idle)

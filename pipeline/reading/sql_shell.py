@@ -29,20 +29,20 @@ def run_shell(warehouse: str, statement: str | None, form: str) -> int:
 
     Raises SetUpError if the warehouse is not readable, or the shell is not installed.
     """
-    words = [_shell(), "-init", "/dev/null", "-cmd", _init_sql(warehouse), FORMATS[form]]
+    command = [_shell(), "-init", "/dev/null", "-cmd", _init_sql(warehouse), FORMATS[form]]
     if statement is not None:
-        return _run([*words, "-bail", "-c", statement], form)
+        return _run([*command, "-bail", "-c", statement], form)
     # Ctrl-C ends a query in the shell, and must not end this process.
     previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         if sys.stdin.isatty() and sys.stdout.isatty():
-            return _run([*words, "-cmd", ".pager on"], form, is_in_terminal=True)
-        return _run(words, form)
+            return _run([*command, "-cmd", ".pager on"], form, is_in_terminal=True)
+        return _run(command, form)
     finally:
         signal.signal(signal.SIGINT, previous)
 
 
-def _run(words: Sequence[str], form: str, *, is_in_terminal: bool = False) -> int:
+def _run(command: Sequence[str], form: str, *, is_in_terminal: bool = False) -> int:
     """Runs the shell, copies its output without control characters, and returns its exit code.
 
     In a terminal the shell edits lines itself, so its output passes through our pager.
@@ -50,7 +50,7 @@ def _run(words: Sequence[str], form: str, *, is_in_terminal: bool = False) -> in
     pager = shlex.join([sys.executable, "-m", shell_output.__name__, form])
     output = None if is_in_terminal else subprocess.PIPE
     with subprocess.Popen(
-        words,
+        command,
         stdout=output,
         stderr=subprocess.PIPE,
         env={**os.environ, "DUCKDB_PAGER": pager},

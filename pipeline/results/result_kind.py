@@ -153,9 +153,9 @@ class WindowKind(ResultKind[FiringT_contra]):
         )
 
     def by_driver(self, files: Files, batch: int, made: Callable[[str], pa.Table]) -> Spill | pa.Table:
-        """Returns rows of one commit, made by `made` from the SQL of panes up to `batch`, which are in `files`.
+        """Returns the rows of one commit: `made` computes them from the SQL of the panes up to `batch` in `files`.
 
-        Many rows are made a range of keys at a time.
+        If there are many panes, it is called for one range of keys after the other.
         """
         parts = [panes_sql(self.name, batch, keys) for keys in self.key_ranges_sql(self.report.keys, files.rows)]
         return concatenated(parts, made, self.spec.schema)

@@ -47,7 +47,7 @@ def check(tables: WarehouseSnapshot, result: PublishedReport, kind: Counts, find
         "count window",
         tables.ask(queries.examples_sql(cells, "actual_windows < expected_windows", "start_ms, end_ms")),
         lambda row: (
-            f"{result.at(row)}, full with batch {row['published_batch']} "
+            f"{result.place_of(row)}, full with batch {row['published_batch']} "
             f"({', '.join(f'{row[name]} {name}' for name in sums)}), is shown {counted(row['actual_windows'], 'time')}"
             f", but its panes fill {row['expected_windows']}"
         ),

@@ -57,7 +57,7 @@ def check(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) 
     for cell, (users, tolerance) in expected.items():
         row = actual.get(cell)  # the check of its counts reports a cell that is missing
         if row and abs(row[c.UNIQUE_USERS] - users) > tolerance:
-            where = result.at(finding.displayable(row))
+            where = result.place_of(finding.displayable(row))
             finding.report(f"{where} shows {row[c.UNIQUE_USERS]} unique_users, but its panes have {users}")
 
 

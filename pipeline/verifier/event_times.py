@@ -66,7 +66,7 @@ def _differs(result: PublishedReport, measure: str, row: Row) -> str:
     """Returns the sentence on a cell whose panes have another value."""
     values = (row["actual"], row["expected"])
     actual, expected = (time_text(value) if isinstance(value, int) else repr(value) for value in values)
-    return f"{result.at(row)} shows {measure} {actual}, but its panes and corrections have {expected}"
+    return f"{result.place_of(row)} shows {measure} {actual}, but its panes and corrections have {expected}"
 
 
 def check_fit(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
@@ -91,7 +91,7 @@ def check_fit(tables: WarehouseSnapshot, result: PublishedReport, finding: Findi
     finding.report_rows(
         tables.ask(rows),
         lambda row: (
-            f"{result.at(row)} shows "
+            f"{result.place_of(row)} shows "
             + " and ".join(f"{name} at {time_text(row[f'time_of_{name}'])}" for name in times)
             + ", which does not fit"
         ),

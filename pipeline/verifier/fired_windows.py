@@ -47,7 +47,7 @@ def _check_fired(tables: WarehouseSnapshot, result: PublishedReport, finding: Fi
     finding.report_rows(
         early,
         lambda row: (
-            f"{result.at(row)} has not fired and shows {counted(row['rows'], 'row')}: the watermark of batch "
+            f"{result.place_of(row)} has not fired and shows {counted(row['rows'], 'row')}: the watermark of batch "
             f"{result.batch}, its last publication, is {time_text(result.highest)}"
         ),
     )
@@ -55,7 +55,9 @@ def _check_fired(tables: WarehouseSnapshot, result: PublishedReport, finding: Fi
 
 def _check_unique(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
     repeated = tables.ask(queries.repeated_sql(f"({queries.rows_sql(result)}) AS result", result.cell))
-    finding.report_rows(repeated, lambda row: f"{result.at(row)} occurs {row['found']} times, but must occur once")
+    finding.report_rows(
+        repeated, lambda row: f"{result.place_of(row)} occurs {row['found']} times, but must occur once"
+    )
 
 
 def _check_fit(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
@@ -68,13 +70,13 @@ def _check_fit(tables: WarehouseSnapshot, result: PublishedReport, finding: Find
         for row in tables.ask(distinct).to_pylist():
             if not follows(windows, row["start_ms"], row["end_ms"]):
                 finding.report(
-                    f"{result.at(row)} is no window of {windows.size_ms} ms by the calendar of {windows.zone}, "
+                    f"{result.place_of(row)} is no window of {windows.size_ms} ms by the calendar of {windows.zone}, "
                     f"but {row['length']} ms long"
                 )
         return
     finding.report_rows(
         tables.ask(f"{distinct} WHERE {_misfit_sql(windows)} ORDER BY start_ms, end_ms"),
-        lambda row: f"{result.at(row)} is {row['length']} ms long, which does not fit {windows}",
+        lambda row: f"{result.place_of(row)} is {row['length']} ms long, which does not fit {windows}",
     )
 
 
@@ -100,7 +102,7 @@ def _check_counts(tables: WarehouseSnapshot, result: PublishedReport, finding: F
 
 
 def _invalid_counts(row: Row, result: PublishedReport, size: int) -> str:
-    where = f"{result.at(row)} shows {row['page_views']} page_views and {row['clicks']} clicks"
+    where = f"{result.place_of(row)} shows {row['page_views']} page_views and {row['clicks']} clicks"
     if size:
         return f"{where} in a window of {counted(size, 'event')}"
     return f"{where}, of which {row['late_events']} came late"

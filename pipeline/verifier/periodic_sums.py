@@ -96,7 +96,7 @@ def _compared_sql(result: PublishedReport) -> str:
 
 def difference(result: PublishedReport, row: Row) -> str:
     """Returns the sentence on a cell whose actual and expected sums differ."""
-    where, expected = result.at(row), ", ".join(f"{row[f'expected_{name}']} {name}" for name in result.sums)
+    where, expected = result.place_of(row), ", ".join(f"{row[f'expected_{name}']} {name}" for name in result.sums)
     if not row["actual_rows"]:
         return f"{where} is not shown, but its panes and corrections have {expected}"
     if not row["expected_rows"]:
@@ -125,8 +125,8 @@ def _check_without_panes(tables: WarehouseSnapshot, result: PublishedReport, fin
     finding.report_rows(
         tables.ask(without_panes.format(which=f"AND end_ms > {result.closed}")),
         lambda row: (
-            f"{result.at(row)} shows {counted(row['rows'], 'row')} and has 0 panes, though only windows that end at "
-            f"{time_text(result.closed)} or before have closed"
+            f"{result.place_of(row)} shows {counted(row['rows'], 'row')} and has 0 panes, though only windows that end "
+            f"at {time_text(result.closed)} or before have closed"
         ),
     )
 

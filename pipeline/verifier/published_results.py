@@ -62,7 +62,7 @@ class PublishedReport(PublishedResult):
         """The columns that are sums."""
         return [*self.report.sums, c.LATE_EVENTS]
 
-    def at(self, row: Row) -> str:
+    def place_of(self, row: Row) -> str:
         """Returns how a sentence on a row starts: the table, the window and the keys."""
         return f"{self.name}: {self.window_and_keys(row)}"
 

@@ -66,16 +66,16 @@ _DATE: Final = PgType(
 )
 _KINDS: Final[Sequence[tuple[Callable[[pa.DataType], bool], PgType]]] = (
     (pa.types.is_boolean, PgType(16, 1, lambda value: b"t" if value else b"f", _packed("?"))),
-    (lambda of: of in (pa.int8(), pa.uint8(), pa.int16()), PgType(21, 2, _plain, _packed("h"))),
-    (lambda of: of in (pa.uint16(), pa.int32()), PgType(23, 4, _plain, _packed("i"))),
-    (lambda of: of in (pa.uint32(), pa.int64()), PgType(20, 8, _plain, _packed("q"))),
+    (lambda kind: kind in (pa.int8(), pa.uint8(), pa.int16()), PgType(21, 2, _plain, _packed("h"))),
+    (lambda kind: kind in (pa.uint16(), pa.int32()), PgType(23, 4, _plain, _packed("i"))),
+    (lambda kind: kind in (pa.uint32(), pa.int64()), PgType(20, 8, _plain, _packed("q"))),
     (pa.types.is_float32, PgType(700, 4, _plain, _packed("f"))),
     (pa.types.is_float64, PgType(701, 8, _plain, _packed("d"))),
     (pa.types.is_decimal, PgType(1700, -1, _plain, _decimal_binary)),
-    (lambda of: of == pa.uint64(), PgType(1700, -1, _plain, lambda value: _decimal_binary(decimal.Decimal(value)))),
+    (lambda kind: kind == pa.uint64(), PgType(1700, -1, _plain, lambda value: _decimal_binary(decimal.Decimal(value)))),
     (pa.types.is_date, _DATE),
     (pa.types.is_binary, PgType(17, -1, lambda value: b"\\x" + value.hex().encode(), bytes)),
-    (lambda of: pa.types.is_timestamp(of) and of.tz is not None, _TIME),
+    (lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None, _TIME),
     (pa.types.is_timestamp, _TIME._replace(oid=1114, text=lambda value: _time_text(value).removesuffix(b"+00:00"))),
 )
 
