@@ -11,7 +11,15 @@ from pipeline.tables.handle import Handle
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import EVENT_SCHEMAS, find_table
 from schemas import load_schemas
-from schemas.fields import CONTENT_ID_HEADER, GLOBAL_ID_HEADER, GUID_HEADER, ID_HEADERS, EventSchemas, schema_id_of
+from schemas.fields import (
+    CONTENT_ID_HEADER,
+    GLOBAL_ID_HEADER,
+    GUID_HEADER,
+    ID_HEADERS,
+    EventSchemas,
+    Guid,
+    schema_id_of,
+)
 
 
 def schemas_of(settings: Settings) -> EventSchemas:
@@ -31,8 +39,11 @@ def schemas_of(settings: Settings) -> EventSchemas:
         texts = load_schemas(settings.schemas.folder)
     except ValueError as error:
         raise SetUpError(str(error)) from error
-    has_own_ids = settings.schemas.folder is not None
-    return EventSchemas(texts, fields, has_own_ids, id_headers=ID_HEADERS if has_own_ids else ())
+    if settings.schemas.folder is None:
+        return EventSchemas(texts, fields)
+    has_guids = any(isinstance(schema_id, Guid) for schema_id in texts)
+    id_headers = [name for name in ID_HEADERS if has_guids or name != GUID_HEADER]
+    return EventSchemas(texts, fields, has_long_ids=True, id_headers=id_headers)
 
 
 def stored_schemas(warehouse: str) -> dict[int, str]:
