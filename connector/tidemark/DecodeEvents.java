@@ -37,7 +37,7 @@ public final class DecodeEvents implements UDF2<byte[], String, Row> {
 
         One(String events) {
             this.events = events;
-            decoder = ValueDecoder.of(events, 1);
+            decoder = ValueDecoder.of(ValueDecoder.parse(events), 1);
             batch = new ColumnarBatch(decoder.vectors());
             schema = new StructType(Arrays.stream(ValueDecoder.schema(events).fields()).map(One::asBytes).toArray(StructField[]::new));
         }

@@ -9,7 +9,7 @@ import java.util.UUID;
 final class Frame {
     private static final int BYTES = 5;
     private static final int LONG_BYTES = 9;
-    private static final int GUID_BYTES = 17;
+    static final int GUID_BYTES = 17;
 
     private Frame() { }
 

@@ -12,7 +12,7 @@ import org.apache.kafka.common.header.Header;
  * that of Apicurio an id of eight bytes.
  */
 final class IdHeaders {
-    private static final byte[] UNKNOWN = ByteBuffer.allocate(17).put((byte) 1).array();
+    private static final byte[] UNKNOWN = ByteBuffer.allocate(Frame.GUID_BYTES).put((byte) 1).array();
 
     private final List<String> names = new ArrayList<>();
 

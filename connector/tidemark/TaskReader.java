@@ -1,5 +1,6 @@
 package tidemark;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -30,8 +31,9 @@ final class TaskReader implements PartitionReader<ColumnarBatch> {
     private boolean isAtEnd;
 
     TaskReader(Task task, CaseInsensitiveStringMap options) {
-        decoder = ValueDecoder.of(options.get("events"), ROWS);
-        idHeaders = new IdHeaders(ValueDecoder.parse(options.get("events")));
+        JsonNode events = ValueDecoder.parse(options.get("events"));
+        decoder = ValueDecoder.of(events, ROWS);
+        idHeaders = new IdHeaders(events);
         List<ColumnVector> columns = new ArrayList<>(List.of(keys, values, partitions, offsets, timestamps));
         columns.addAll(Arrays.asList(decoder.vectors()));
         batch = new ColumnarBatch(columns.toArray(ColumnVector[]::new));

@@ -9,9 +9,8 @@ import org.apache.spark.sql.vectorized.ColumnVector;
 /** Decodes values into columns, whatever bytes they have: a value that is no event is a row of nulls. */
 interface ValueDecoder {
     /** Returns the decoder of what Python writes as JSON: see {@link EventColumns} and {@link JsonFields}. */
-    static ValueDecoder of(String events, int rows) {
-        JsonNode node = parse(events);
-        return isJson(node) ? new JsonDecoder(JsonFields.of(node), rows) : new EventDecoder(EventColumns.of(node), rows);
+    static ValueDecoder of(JsonNode events, int rows) {
+        return isJson(events) ? new JsonDecoder(JsonFields.of(events), rows) : new EventDecoder(EventColumns.of(events), rows);
     }
 
     /** Returns the columns of that decoder. */

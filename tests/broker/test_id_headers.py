@@ -1,11 +1,11 @@
 """Records whose headers name their schema: by Confluent's GUID, or by an id of Apicurio's."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from uuid import UUID
 
@@ -140,10 +140,7 @@ def registry_of_guids(schemas: Mapping[str, str]) -> Iterator[tuple[str, list[st
         def log_message(self, *_: object) -> None:
             """Prints nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}", requests
-    finally:
         server.shutdown()
-        server.server_close()

@@ -23,8 +23,8 @@ from pipeline.kafka.clients import librdkafka_client
 from pipeline.kafka.ranges import TopicRanges
 from pipeline.kafka.topic import Topic
 from pipeline.runtime.spark import spark_session
+from pipeline.service.schema_store import SchemaStore
 from pipeline.settings.model import Settings
-from pipeline.tables.event_schemas import schemas_of
 from schemas.fields import ID_HEADERS
 
 _SAMPLE: Final = 1_000
@@ -54,7 +54,8 @@ def check_records(settings: Settings, topic: Topic, now: Callable[[], int]) -> I
     if newest is None:
         yield passed("records", "the topic has no records yet")
         return
-    tallies, records = _judge(settings, newest, now())
+    schemas = schema_store(settings)
+    tallies, records = _judge(schemas, settings, newest, now())
     read, reasons = tallies.total(), _in_words(tallies.reasons())
     malformed, valid = tallies.total([Verdict.MALFORMED]), tallies.total([Verdict.COUNTED])
     newest_count = counted(read, "newest record")
@@ -62,7 +63,7 @@ def check_records(settings: Settings, topic: Topic, now: Callable[[], int]) -> I
         yield warning("records", "the newest offsets of the topic hold no records: they are aborted or compacted")
     elif not valid:
         kind = likely_format(row[c.VALUE] for row in records.select(c.VALUE).limit(_LOOKED_AT).collect())
-        cause = _cause(kind, _header_names(newest), settings)
+        cause = _cause(kind, _header_names(newest) - {*schemas.known.id_headers}, settings)
         yield failure("records", f"{newest_count}: no event counts: {reasons}{cause}")
     elif malformed > read * settings.dead_letters.limit:
         yield failure("records", f"{newest_count}: too many are malformed to start: {reasons}")
@@ -72,10 +73,9 @@ def check_records(settings: Settings, topic: Topic, now: Callable[[], int]) -> I
         yield passed("records", f"{newest_count}: all count")
 
 
-def _cause(kind: str | None, header_names: Collection[str], settings: Settings) -> str:
+def _cause(kind: str | None, unread_headers: Collection[str], settings: Settings) -> str:
     """Returns the sentence about values of the format `kind`, of which no event counts; empty if nothing is known."""
-    unread = {*ID_HEADERS} - {*schemas_of(settings).id_headers}
-    if headers := sorted(unread & {*header_names}):
+    if headers := sorted({*ID_HEADERS} & {*unread_headers}):
         return (
             f". The schema ids are in a header that these settings do not read ({', '.join(headers)}): see "
             '"Ids of schemas" in schemas/README.md'
@@ -149,9 +149,8 @@ def _header_names(newest: TopicRanges) -> set[str]:
         consumer.close()
 
 
-def _judge(settings: Settings, newest: TopicRanges, now: int) -> tuple[Tallies, DataFrame]:
+def _judge(schemas: SchemaStore, settings: Settings, newest: TopicRanges, now: int) -> tuple[Tallies, DataFrame]:
     """Returns the verdicts and the records; asks the registry for schemas that they name, and stores nothing."""
-    schemas = schema_store(settings)
     schemas.load(subject_of(settings))
     while True:
         check_plan(newest.spark, schemas.known, settings.policy())
