@@ -30,8 +30,8 @@ settings.load_profile("full")
 
 WHOLLY_MARKED = re.compile(r"^pytestmark = .*$", re.MULTILINE)
 LONGEST = "tests/transcripts/test_service.py"
-DEADLINE_S = float(os.environ.get("TIDEMARK_TEST_DEADLINE", "inf"))
-"""No long test starts after this time, in seconds since 1970."""
+DEADLINE_S = float(os.environ.get("TESTS_DEADLINE", "inf"))
+"""No long test starts after this time, in seconds since 1970. (A name with TIDEMARK_ would be taken for a setting.)"""
 RULED_OUT = re.compile(r"not \w+( and not \w+)*")
 
 # Py4J drops the sockets of threads that have ended; they are of this machine, and Spark's.
