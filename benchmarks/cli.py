@@ -16,6 +16,7 @@ from benchmarks import (
     bad,
     drain,
     drain_report,
+    driver_cores,
     duplicates,
     engines,
     formats,
@@ -106,6 +107,9 @@ def _run_publications(options: Namespace, work: Path, console: Console, parts: d
     if "engines" in options.only:
         parts["engines"] = engines.by_rows(options.engine_rows, work)
         console.print(engines.render(parts["engines"]))
+    if "driver" in options.only:
+        parts["driver"] = driver_cores.by_cores(options.driver_rows, work)
+        console.print(driver_cores.render(parts["driver"]))
 
 
 def _run_backlogs(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:

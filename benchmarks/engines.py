@@ -7,7 +7,7 @@ lazy starts.
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Final, TypeVar
@@ -43,7 +43,7 @@ Figures = dict[int, dict[str, dict[str, float]]]
 """Seconds and bytes by rows of panes and engine."""
 
 _MINUTE: Final = 60_000
-_REPORT: Final = Report("page_views", Grid(_MINUTE, _MINUTE), 0)
+REPORT: Final = Report("page_views", Grid(_MINUTE, _MINUTE), 0)
 _ROUNDS: Final = 2
 _ROWS_PER_USER: Final = 4
 """Rows of a user in a window, each from a batch of its own."""
@@ -57,44 +57,50 @@ def by_rows(numbers: Sequence[int], work: Path) -> Figures:
     found: Figures = {}
     for number in numbers:
         warehouse = str(work / f"engines-{number}")
-        _apart(_write, warehouse, number)
+        apart(_write, warehouse, number)
         found[number] = {}
         for round_, engine in enumerate((Engine.DELTA_RS, Engine.SPARK)):
-            found[number][engine.value] = _apart(_measure, warehouse, engine, round_ * _ROUNDS)
+            found[number][engine.value] = apart(_measure, warehouse, engine, round_ * _ROUNDS)
     return found
 
 
-def _apart(function: Callable[..., _T], *arguments: object) -> _T:
+def apart(function: Callable[..., _T], *arguments: object) -> _T:
     """Calls `function` in a process of its own, so that its memory is measured alone."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()
 
 
 def _write(warehouse: str, number: int) -> None:
-    create_tables(warehouse, Policy(Bounded(0), 1, 0, (_REPORT,)))
+    create_tables(warehouse, Policy(Bounded(0), 1, 0, (REPORT,)))
     panes, users = Appender(PANES, warehouse), number // _ROWS_PER_USER
     for window in range(2 * _ROUNDS):
         for batch in range(1, _ROWS_PER_USER + 1):
-            for begin in range(0, users, _PIECE):
-                ids = pc.cast(pa.array(range(begin, min(users, begin + _PIECE))), pa.string())
-                names = pc.binary_join_element_wise("user", ids, "-")
-                counts = {c.PAGE_VIEWS: 1, c.CLICKS: 0, c.LATE_EVENTS: 0}
-                times = {c.PANE_START: window * _MINUTE, c.WATERMARK: 0, c.CLOSED_UNTIL: 0}
-                same = {c.BATCH: EPOCH + batch, c.REPORT: _REPORT.name, **counts, **times}
-                panes.append(rows_of(PANES.schema, len(names), {**same, c.USER_ID: names}), EPOCH + batch)
+            for rows in pane_rows(window, EPOCH + batch, users):
+                panes.append(rows, EPOCH + batch)
+
+
+def pane_rows(window: int, batch: int, users: int) -> Iterator[pa.Table]:
+    """Yields a row for each of `users` in the window of that number, in pieces."""
+    for begin in range(0, users, _PIECE):
+        ids = pc.cast(pa.array(range(begin, min(users, begin + _PIECE))), pa.string())
+        names = pc.binary_join_element_wise("user", ids, "-")
+        counts = {c.PAGE_VIEWS: 1, c.CLICKS: 0, c.LATE_EVENTS: 0}
+        times = {c.PANE_START: window * _MINUTE, c.WATERMARK: 0, c.CLOSED_UNTIL: 0}
+        same = {c.BATCH: batch, c.REPORT: REPORT.name, **counts, **times}
+        yield rows_of(PANES.schema, len(names), {**same, c.USER_ID: names})
 
 
 def _measure(warehouse: str, engine: Engine, first: int) -> dict[str, float]:
     large = NOTHING
     if engine is Engine.SPARK:
         large = LargeJobs(SparkExecutors(spark_session(SparkSettings())), 1)
-    publication = Publication(warehouse, [kind_of(_REPORT, large)])
+    publication = Publication(warehouse, [kind_of(REPORT, large)])
     seconds = list[float]()
     for window in range(first, first + _ROUNDS):
         end, number = (window + 1) * _MINUTE, EPOCH + 10 + window
         firing = WindowsDue(fired=frozenset({end}), fired_by={end: number})
         begun = time.perf_counter()
-        publication.publish({_REPORT.name: firing}, number)
+        publication.publish({REPORT.name: firing}, number)
         seconds.append(time.perf_counter() - begun)
     java = java_pid()
     return {

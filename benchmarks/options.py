@@ -36,6 +36,7 @@ PARTS: Final = (
     "sessions",
     "totals",
     "engines",
+    "driver",
     "collect",
 )
 _JOBS: Final = {job.option: job for job in Job}
@@ -47,7 +48,7 @@ _QUICK: Final = (
     "--events 600000 --partition-counts 4,16 --partition-batches 6 --partition-events 120000 "
     "--user-counts 1000,10000 --unequal-users 5000 --backlog-users 5000,50000 --users 5000,50000 --repeat 1 "
     "--users-of-a-day 50 --year-events 300 --year-batches 20 --textbook-batches 300000 --drains 2 --batches 60 "
-    "--bad-records 300000 "
+    "--bad-records 300000 --driver-rows 50000 "
     "--ages 2000,20000 --view-rows 100000,500000 --looks 2 --engine-rows 100000 --remembered 100000,1000000 "
     "--duration 1m --warm-up 30s --slice 15s --rate 10000 --day-batches 300 --session-batches 20 --totals-users 20000 "
     "--our-intervals 500ms --checkpoints 1s --tabs-for 2s --collect-for 2s --collect-rounds 1"
@@ -197,11 +198,12 @@ def _views(parser: argparse.ArgumentParser) -> None:
 
 
 def _micro(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("growth, year, day, sessions, totals and engines").add_argument
+    add = parser.add_argument_group("growth, year, day, sessions, totals, engines and driver").add_argument
     add("--batches", type=typed(whole), default=600, help="batches of the part growth")
     add("--year-events", type=typed(whole), default=26_280, help="events of the year: one every twenty minutes")
     add("--year-batches", type=typed(whole), default=526, help="batches of the year")
     add("--engine-rows", type=typed(_sizes), default=(1_000_000, 16_000_000), metavar="N,...", help="panes of a window")
+    add("--driver-rows", type=typed(whole), default=2_000_000, help="users of a window that the driver publishes")
     add("--day-batches", type=typed(whole), default=10_000, help="batches before the day's window is published")
     add("--day-users", type=typed(whole), default=1000, help="rows per batch of the day, of ten times as many users")
     add("--session-batches", type=typed(whole), default=100, help="batches before and after a compaction; above 10")

@@ -1,11 +1,13 @@
 """The micro measurements, in small; and the rows they are made of."""
 
+import os
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 
-from benchmarks import age, micro, totals
+from benchmarks import age, driver_cores, micro, totals
 from benchmarks.rows import rows_of
 
 
@@ -61,3 +63,13 @@ def test_a_publication_of_totals_is_held_against_what_changed(tmp_path: Path) ->
     assert [row["files"] for row in found.values()] == [1, 1]
     assert all(80 < row["amplification"] < 120 for row in found.values()), "all 500 rows for 5"
     assert totals.publications_table(found).row_count == 2
+
+
+@pytest.mark.slow
+def test_the_driver_publishes_every_row_with_each_number_of_cores(tmp_path: Path) -> None:
+    found = driver_cores.by_cores(1_000, tmp_path)
+    assert [1, len(os.sched_getaffinity(0))] == [min(found), max(found)]
+    for cores, figures in found.items():
+        assert DeltaTable(tmp_path / f"driver-{cores}" / "page_views").to_pyarrow_table().num_rows == 3_000
+        assert figures["write_seconds"] > 0 < figures["publish_seconds"]
+    assert driver_cores.render(found).row_count == len(found)
