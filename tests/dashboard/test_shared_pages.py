@@ -131,6 +131,17 @@ def test_a_store_that_hangs_is_reported_by_every_page_and_by_health(
     wait_for(lambda: page.ask("/healthz").status == 200, 60, "health")
 
 
+def test_a_page_that_is_not_read_in_time_does_not_say_that_nothing_was_committed(tmp_path: Path) -> None:
+    Site(tmp_path, PAGE_VIEWS_ALONE, committed_at=now_ms() - 12_000).open().batch(Event(1))
+    with serving(tmp_path) as page:
+        assert "Nothing was committed for" in wait_for(lambda: page.get().words(), 60, "the page")
+        with hanging(tmp_path):
+            words = page.get().words()
+    assert "The tables are being read again." in words
+    assert "The data below is from before" in words
+    assert "Nothing was committed" not in words
+
+
 def test_a_store_that_fails_leaves_the_last_data_with_the_reason(site: Site, page: Served) -> None:
     assert page.get().status == 200
     log = Path(site.warehouse) / "ledger" / "_delta_log"

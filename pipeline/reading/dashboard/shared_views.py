@@ -10,6 +10,7 @@ from typing import Any, Final
 from pipeline.errors import TidemarkError
 from pipeline.instants import now_ms, span_of, time_of
 from pipeline.reading.dashboard.question import Question
+from pipeline.reading.health_client import is_quiet
 from pipeline.reading.ledger_summary import LedgerSummary
 from pipeline.reading.pages.table_reader import CurrentTables, Reading, TableReader
 from pipeline.tables.store_errors import STORE_ERRORS, one_line
@@ -110,7 +111,7 @@ class SharedViews:
         return now >= known.read_at + known.cpu_s * displayed / _SHARE
 
     def _silence(self, view: SharedView) -> str:
-        """Returns why a view has no new reading; empty while it is not late. Raises StillReading without a reading."""
+        """Returns why a view has no new reading; empty while the last one is young. Raises StillReading without one."""
         now, asked_at = now_ms(), view.question.asked_at
         last = self._reader.answered_at
         when = "has not answered yet" if last is None else f"last answered at {time_of(last)} UTC"
@@ -118,5 +119,7 @@ class SharedViews:
             age = "" if last is None else f", {span_of(now - last)} ago"
             waited = span_of(now - (asked_at or now))
             raise StillReading(f"The tables have been read for {waited}, and their store {when}{age}.")
-        is_late = asked_at is not None and now - asked_at >= _SILENT_MS
-        return f"The store of the tables does not answer: it {when}." if is_late else ""
+        if asked_at is not None and now - asked_at >= _SILENT_MS:
+            return f"The store of the tables does not answer: it {when}."
+        # Newer batches may be committed.
+        return "The tables are being read again." if is_quiet(view.reading.committed_at) else ""
