@@ -6,7 +6,8 @@ import socket
 import struct
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
+from datetime import time as clock_time
 from pathlib import Path
 
 import psycopg
@@ -101,6 +102,27 @@ def test_values_come_as_they_are_in_both_forms_with_parameters(client: psycopg.C
     }
     users = client.execute("SELECT DISTINCT user_id FROM page_views WHERE user_id = %s", ("bob",), prepare=True)
     assert users.fetchall() == [("bob",)]
+
+
+@pytest.mark.parametrize(
+    ("time", "kind", "text"),
+    [
+        (datetime(2024, 5, 1, 12, 0, 0, 250_000, UTC), "TIMESTAMP WITH TIME ZONE", "2024-05-01 12:00:00.25+00"),
+        (datetime(1999, 12, 31, 23, 59, 59, 999_999), "TIMESTAMP", "1999-12-31 23:59:59.999999"),  # noqa: DTZ001
+        (date(1999, 12, 31), "DATE", "1999-12-31"),
+        (timedelta(days=2, seconds=3, microseconds=4), "INTERVAL", "2 days 00:00:03.000004"),
+        (clock_time(13, 5, 7, 9), "TIME", "13:05:07.000009"),
+    ],
+)
+def test_times_are_parameters(client: psycopg.Connection, time: object, kind: str, text: str) -> None:
+    assert client.execute("SELECT typeof(%s), CAST(%s AS VARCHAR)", (time, time)).fetchall() == [(kind, text)]
+
+
+def test_an_hour_of_windows_is_asked_by_times(client: psycopg.Connection) -> None:
+    start = datetime(2024, 5, 1, 12, tzinfo=UTC)
+    asked = "SELECT sum(page_views) FROM page_views WHERE window_start >= %s AND window_start < %s"
+    assert client.execute(asked, (start, start + timedelta(hours=1))).fetchall() == [(7,)]
+    assert client.execute(asked, (start + timedelta(days=1), start + timedelta(days=2))).fetchall() == [(None,)]
 
 
 def test_a_long_answer_comes_in_portions(client: psycopg.Connection) -> None:
