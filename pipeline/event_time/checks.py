@@ -68,7 +68,7 @@ DETAILS: Final[dict[Check, str]] = {
     Check.USER_ID: "user_id is empty",
     Check.EVENT_TIME: (
         "event_time is not between 1970-01-01T00:00:00.001Z and the end of the year 9999, or with time.of = ingestion "
-        "the Kafka timestamp is not"
+        "the Kafka timestamp is not; is the unit right (schemas.mapping.time_unit)?"
     ),
     Check.AGE: (
         "event_time is more than time.max_age before the Kafka timestamp: is the unit right "
