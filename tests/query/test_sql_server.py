@@ -111,7 +111,7 @@ def test_values_come_as_they_are_in_both_forms_with_parameters(client: psycopg.C
         (datetime(1999, 12, 31, 23, 59, 59, 999_999), "TIMESTAMP", "1999-12-31 23:59:59.999999"),  # noqa: DTZ001
         (date(1999, 12, 31), "DATE", "1999-12-31"),
         (timedelta(days=2, seconds=3, microseconds=4), "INTERVAL", "2 days 00:00:03.000004"),
-        (clock_time(13, 5, 7, 9), "TIME", "13:05:07.000009"),
+        (clock_time(3, 5, 7, 9), "TIME", "03:05:07.000009"),
     ],
 )
 def test_times_are_parameters(client: psycopg.Connection, time: object, kind: str, text: str) -> None:

@@ -34,7 +34,7 @@ _TYPES: Final[Mapping[int, _Type]] = {
     700: _Type("FLOAT", "f"),
     701: _Type("DOUBLE", "d"),
     1082: _Type("DATE", "i", lambda days: str((_YEAR_2000 + timedelta(days)).date())),
-    1083: _Type("TIME", "q", lambda microseconds: str((_YEAR_2000 + timedelta(microseconds=microseconds)).time())),
+    1083: _Type("TIME", "q", lambda microseconds: str(timedelta(microseconds=microseconds))),
     1114: _Type("TIMESTAMP", "q", _time_text),
     1184: _Type("TIMESTAMPTZ", "q", lambda microseconds: f"{_time_text(microseconds)}+00:00"),
     1186: _Type("INTERVAL", "qii", lambda us, days, months: f"{months} month {days} day {us} microsecond"),
