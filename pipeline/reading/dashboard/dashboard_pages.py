@@ -173,7 +173,8 @@ class Pages:
         """Answers with a page, or with 204 if the browser displays it already."""
         address = f"{request.scope['path']}?{request.url.query}"
         view = await self._views.look(address, read, is_update=VERSION in request.headers)
-        service = await self._service.health() if is_quiet(view.reading.committed_at) else None
+        is_shown = not view.trouble and is_quiet(view.reading.committed_at)
+        service = await self._service.health() if is_shown else None
         state = state_of(view, service)
         if is_displayed(request, state):
             return unchanged(state)
