@@ -11,11 +11,10 @@ from typing import Final
 
 from rich.table import Table
 
-from benchmarks.engines import REPORT, apart, pane_rows
+from benchmarks.engines import REPORT, apart, pane_rows, publish
 from benchmarks.measure import Stopwatch
 from benchmarks.report import figures_table
 from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.firing import WindowsDue
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.strategies import Bounded
 from pipeline.results.kind_registry import kind_of
@@ -26,7 +25,7 @@ from pipeline.tables.large import NOTHING
 from pipeline.tables.schemas import PANES
 
 Figures = dict[int, dict[str, float]]
-"""Seconds by number of cores."""
+"""Rows and seconds by number of cores."""
 
 _WINDOWS: Final = 3
 """The last one counts."""
@@ -45,13 +44,13 @@ def _measure(warehouse: str, rows: int, cores: Sequence[int]) -> dict[str, float
     panes, publication = Appender(PANES, warehouse), Publication(warehouse, [kind_of(REPORT, NOTHING)])
     writing, publishing = Stopwatch(), Stopwatch()
     for window in range(_WINDOWS):
-        batch, end = EPOCH + 1 + window, (window + 1) * REPORT.pane_ms
+        batch = EPOCH + 1 + window
         pieces = [*pane_rows(window, batch, rows)]
         with writing:
             for piece in pieces:
                 panes.append(piece, batch)
         with publishing:
-            publication.publish({REPORT.name: WindowsDue(fired=frozenset({end}), fired_by={end: batch})}, batch)
+            publish(publication, window, batch)
     return {
         "rows": rows,
         "write_seconds": writing.seconds,

@@ -90,6 +90,12 @@ def pane_rows(window: int, batch: int, users: int) -> Iterator[pa.Table]:
         yield rows_of(PANES.schema, len(names), {**same, c.USER_ID: names})
 
 
+def publish(publication: Publication, window: int, batch: int) -> None:
+    """Publishes the window of that number, which fires with `batch`."""
+    end = (window + 1) * _MINUTE
+    publication.publish({REPORT.name: WindowsDue(fired=frozenset({end}), fired_by={end: batch})}, batch)
+
+
 def _measure(warehouse: str, engine: Engine, first: int) -> dict[str, float]:
     large = NOTHING
     if engine is Engine.SPARK:
@@ -97,10 +103,8 @@ def _measure(warehouse: str, engine: Engine, first: int) -> dict[str, float]:
     publication = Publication(warehouse, [kind_of(REPORT, large)])
     seconds = list[float]()
     for window in range(first, first + _ROUNDS):
-        end, number = (window + 1) * _MINUTE, EPOCH + 10 + window
-        firing = WindowsDue(fired=frozenset({end}), fired_by={end: number})
         begun = time.perf_counter()
-        publication.publish({REPORT.name: firing}, number)
+        publish(publication, window, EPOCH + 10 + window)
         seconds.append(time.perf_counter() - begun)
     java = java_pid()
     return {
