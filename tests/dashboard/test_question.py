@@ -1,6 +1,7 @@
 """Questions to systems that may never answer."""
 
 import asyncio
+import threading
 from threading import Event
 
 import pytest
@@ -43,5 +44,30 @@ def test_an_error_is_raised_and_the_last_answer_stays() -> None:
         assert question.answer == "first"
         assert question.asked_at is None
         assert await question.ask(lambda: "second", 60) == "second"
+
+    asyncio.run(ask())
+
+
+def test_a_caller_in_the_turn_of_the_answer_finds_it_as_the_last_answer() -> None:
+    release = Event()
+
+    def compute() -> str:
+        release.wait()
+        return "done"
+
+    async def ask() -> None:
+        question = Question[str]("asked once")
+
+        async def look() -> str | None:
+            await question.ask(compute, 60)
+            return question.answer
+
+        first = asyncio.create_task(look())
+        await asyncio.sleep(0)
+        release.set()
+        for thread in threading.enumerate():
+            if thread.name == "asked once":
+                thread.join()  # the answer and the callers below wait for the same turn of the loop
+        assert list(await asyncio.gather(first, look(), look())) == ["done"] * 3
 
     asyncio.run(ask())

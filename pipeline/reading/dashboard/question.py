@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from threading import Thread
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from pipeline.instants import now_ms
 
@@ -32,33 +33,26 @@ class Question(Generic[T]):
         """
         if self._pending is None:
             self.asked_at = now_ms()
-            self._pending = _in_thread(compute, self._name)
-            self._pending.add_done_callback(self._end)
+            self._pending = asyncio.get_running_loop().create_future()
+            Thread(target=self._compute, args=(compute, self._pending), name=self._name, daemon=True).start()
         async with asyncio.timeout(patience_s):
             return await asyncio.shield(self._pending)
 
-    def _end(self, future: asyncio.Future[T]) -> None:
-        self._pending, self.asked_at = None, None
-        if not future.cancelled() and future.exception() is None:
-            self.answer, self.answered_at = future.result(), now_ms()
-
-
-def _in_thread(compute: Callable[[], T], name: str) -> asyncio.Future[T]:
-    """Runs a function in a thread that does not keep the process alive, whatever it waits for."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[T] = loop.create_future()
-
-    def deliver(give: Callable[[Any], None], result: Any) -> None:
-        with suppress(RuntimeError):  # the loop was closed meanwhile
-            loop.call_soon_threadsafe(lambda: None if future.done() else give(result))
-
-    def run() -> None:
+    def _compute(self, compute: Callable[[], T], pending: asyncio.Future[T]) -> None:
+        """Runs in a thread that does not keep the process alive, whatever it waits for."""
         try:
-            result = compute()
+            end = partial(self._answered, pending, compute())
         except Exception as error:  # noqa: BLE001 - it is raised where the answer is awaited
-            deliver(future.set_exception, error)
-        else:
-            deliver(future.set_result, result)
+            end = partial(self._failed, pending, error)
+        with suppress(RuntimeError):  # the loop was closed meanwhile
+            pending.get_loop().call_soon_threadsafe(end)
 
-    Thread(target=run, name=name, daemon=True).start()
-    return future
+    def _answered(self, pending: asyncio.Future[T], answer: T) -> None:
+        self._pending, self.asked_at = None, None
+        self.answer, self.answered_at = answer, now_ms()
+        pending.set_result(answer)
+
+    def _failed(self, pending: asyncio.Future[T], error: Exception) -> None:
+        self._pending, self.asked_at = None, None
+        pending.set_exception(error)
+        pending.exception()  # asyncio logs errors that no caller has seen
