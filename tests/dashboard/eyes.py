@@ -8,6 +8,8 @@ from typing import Any, Literal
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Page
 
+from pipeline.reading.dashboard.shared_views import READ_AGAIN
+
 PHONE = 390
 DESK = 1200
 Scheme = Literal["light", "dark"]
@@ -22,9 +24,11 @@ class Eyes:
 
     def open(self, address: str) -> "Eyes":
         """Opens `address`, again until the tables have been read."""
-        while (answer := self.page.goto(address)) and "retry-after" in answer.headers:
-            pass
-        return self
+        while True:
+            answer = self.page.goto(address)
+            is_late = answer is not None and "retry-after" in answer.headers
+            if not is_late and READ_AGAIN not in self.page.content():
+                return self
 
     def barriers(self) -> list[str]:
         """Returns rule and element of each violation that axe reports of WCAG 2.2 AA and best practices."""

@@ -23,6 +23,7 @@ from pipeline.event_time.windows.grid import Grid
 from pipeline.reading.dashboard.dashboard_access import Guard
 from pipeline.reading.dashboard.dashboard_server import page_server
 from pipeline.reading.dashboard.dashboard_site import site
+from pipeline.reading.dashboard.shared_views import READ_AGAIN
 from pipeline.reading.health_client import service_health
 from pipeline.reading.pages.table_reader import TableReader
 from pipeline.settings.model import MetricsSettings
@@ -113,9 +114,12 @@ class Served:
 
     def get(self, path: str = "/", body: bytes | None = None, **headers: str) -> Answer:
         """Asks for a path until the tables have been read, and follows no redirect."""
-        return wait_for(
-            lambda: None if "Retry-After" in (said := self.ask(path, body, **headers)).headers else said, 60, path
-        )
+
+        def answer() -> Answer | None:
+            said = self.ask(path, body, **headers)
+            return None if "Retry-After" in said.headers or READ_AGAIN in said.text else said
+
+        return wait_for(answer, 60, path)
 
     def ask(self, path: str = "/", body: bytes | None = None, **headers: str) -> Answer:
         """Asks for a path once."""

@@ -14,6 +14,7 @@ from pipeline.reading.pages.table_reader import TableReader
 from pipeline.settings.model import DashboardSettings
 from tests.dashboard.scene import Served, serving
 from tests.support.flood import hostile
+from tests.support.waiting import wait_for
 from tests.verify import site
 
 pytestmark = pytest.mark.slow
@@ -214,8 +215,8 @@ def test_the_health_endpoint_discloses_nothing_of_the_tables(tmp_path: Path) -> 
         assert healthy(page)
         (tmp_path / "ledger" / "_delta_log").mkdir(parents=True)
         (tmp_path / "ledger" / "_delta_log" / "00000000000000000000.json").write_text("nothing")
-        answer = page.get("/healthz")
-        assert (answer.status, answer.text) == (503, "the store of the tables does not answer\n")
+        ill = wait_for(lambda: said if (said := page.get("/healthz")).status != 200 else None, 60, "the failing store")
+        assert (ill.status, ill.text) == (503, "the store of the tables does not answer\n")
 
 
 def healthy(page: Served) -> bool:

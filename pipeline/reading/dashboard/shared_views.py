@@ -17,6 +17,8 @@ from pipeline.tables.store_errors import STORE_ERRORS, one_line
 
 ReadView = Callable[[CurrentTables, LedgerSummary | None], Any]
 
+READ_AGAIN: Final = "The tables are being read again."
+"""Displayed with a reading that may be old, while a newer one is awaited."""
 _PATIENCE_S: Final = 0.6
 """A page is answered within a second, whatever the store does."""
 _SILENT_MS: Final = 5_000
@@ -122,4 +124,4 @@ class SharedViews:
         if asked_at is not None and now - asked_at >= _SILENT_MS:
             return f"The store of the tables does not answer: it {when}."
         # Newer batches may be committed.
-        return "The tables are being read again." if is_quiet(view.reading.committed_at) else ""
+        return READ_AGAIN if is_quiet(view.reading.committed_at) else ""
