@@ -18,7 +18,7 @@ from pipeline.tables.store_errors import STORE_ERRORS, one_line
 ReadView = Callable[[CurrentTables, LedgerSummary | None], Any]
 
 READ_AGAIN: Final = "The tables are being read again."
-"""Displayed with a reading that may be old, while a newer one is awaited."""
+"""Displayed with a reading that may be old, until the tables have been read."""
 _PATIENCE_S: Final = 0.6
 """A page is answered within a second, whatever the store does."""
 _SILENT_MS: Final = 5_000
