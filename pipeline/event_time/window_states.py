@@ -54,6 +54,12 @@ def open_windows(states: States) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count is not None}
 
 
+def unfired_windows(states: States, watermark: int | None) -> dict[str, int]:
+    """Returns the count of windows that have not fired, for reports with such windows in their states."""
+    counts = {name: state.unfired_windows(rules.as_number(watermark)) for name, state in states.items()}
+    return {name: count for name, count in counts.items() if count}
+
+
 def due(firings: Firings) -> Firings:
     """Returns the firings that are not empty."""
     return {name: firing for name, firing in firings.items() if not firing.is_empty}

@@ -118,6 +118,11 @@ class Service:
         """The number of windows that have events and are not closed, by report."""
         return window_states.open_windows(self._progress.windows)
 
+    @property
+    def unfired_windows(self) -> Mapping[str, int]:
+        """The number of windows that have events and have not fired, by report."""
+        return window_states.unfired_windows(self._progress.windows, self.frontier.watermark)
+
     def close(self) -> None:
         """Waits for the current batch and accepts no other."""
         with self._lock:

@@ -75,7 +75,7 @@ class RunningService:
             newest = topic.newest()
         self._service.tick(silent_partitions(newest, timeout_ms))
         self._publisher.flush()
-        if still_open := {name: count for name, count in self._service.open_windows.items() if count}:
+        if still_open := self._service.unfired_windows:
             held = held_by(self._service.frontier)
             _log.info("windows_still_open", open=still_open, held_by_partitions=held, see="tidemark live")
 

@@ -121,6 +121,7 @@ def test_a_late_event_changes_the_windows_within_the_session_gap(gap_ms: int, re
     report = Report("all", TUMBLING, 300, session_gap_ms=gap_ms)
     state = TUMBLING.state(report, {0, 50, 100, 150}, PublicationState(), (WatermarkStep(210, 1),))
     assert state.open_windows == 4
+    assert [state.unfired_windows(watermark) for watermark in (rules.NO_WATERMARK, 50, 210)] == [4, 3, 0]
     assert state.after_batch(CountedBatch(2, {0}, 210, 210))[0].refired == refired
 
 

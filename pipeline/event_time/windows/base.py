@@ -36,6 +36,10 @@ class State(ABC, Generic[FiringT_co]):
         """Count of windows with events that are not closed; None if only the tables contain them."""
         return None
 
+    def unfired_windows(self, watermark: int) -> int:  # noqa: ARG002 - used by states that contain their windows
+        """Returns the count of windows with events that have not fired; 0 if only the tables contain them."""
+        return 0
+
     @abstractmethod
     def after_batch(self, moved: CountedBatch) -> tuple[FiringT_co, Self]:
         """Returns what a batch makes due, and the state after it."""

@@ -67,6 +67,10 @@ class PeriodicState(State[WindowsDue]):
         """Count of windows that are not closed."""
         return len(self.open)
 
+    def unfired_windows(self, watermark: int) -> int:
+        """Returns the count of windows with events that have not fired."""
+        return len(self.open) - len(_fired(self.open, watermark))
+
     def after_batch(self, moved: CountedBatch) -> tuple[WindowsDue, Self]:
         """Makes windows due that the watermark reached, and fired windows that changed.
 
