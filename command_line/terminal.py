@@ -4,7 +4,7 @@ No other module may use rich: its own console interprets markup, and passes cont
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import rich.console
 from rich.columns import Columns
@@ -16,6 +16,9 @@ from rich.text import Text
 from command_line.printable import printable
 
 __all__ = ["Columns", "Console", "FirstFitting", "Group", "Live", "RenderableType", "Table", "styled"]
+
+_PIPED_WIDTH: Final = 1_000
+"""Tables are as wide as their content up to this many characters."""
 
 
 def styled(text: str, style: str) -> Text:
@@ -41,6 +44,12 @@ class Console(rich.console.Console):
 
     def __init__(self, **more: Any) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, **more)
+
+    def print_rows(self, table: Table) -> None:
+        """Prints a table; each row is one line if the output is no terminal, such as a pipe."""
+        if not self.is_terminal:
+            self.width = _PIPED_WIDTH
+        self.print(table)
 
     def render_str(self, text: str, **how: Any) -> Text:
         """Returns the string with escapes, without markup."""

@@ -27,7 +27,7 @@ def correct(settings: Settings, chosen: LetterSelection, *, dry_run: bool) -> No
         cell[1] += row[c.CLICKS]
     for (report, window), (views, clicks) in sorted(cells.items()):
         table.add_row(report, f"[{', '.join(map(time_of, window))})" if window else "all time", str(views), str(clicks))
-    Console().print(table)
+    Console().print_rows(table)
     for name, events in sorted(corrected.waiting.items()):
         click.echo(f"Waiting for final windows: {counted(events, 'event')} of {name}. Run it again later.")
 

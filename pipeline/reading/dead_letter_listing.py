@@ -35,7 +35,7 @@ def print_reasons(warehouse: str, since: int | None, until: int | None) -> None:
             f"{row['last_partition']}, {row['last_offset']}",
         )
         table.add_row(row["reason"], row["detail"], f"{row['letters']:,}", *times, newest)
-    Console().print(table)
+    Console().print_rows(table)
 
 
 def print_hours(warehouse: str, since: int | None, until: int | None) -> None:
@@ -46,7 +46,7 @@ def print_hours(warehouse: str, since: int | None, until: int | None) -> None:
     for hour in dict.fromkeys(row["hour"] for row in rows):
         counts = {row["reason"]: row["letters"] for row in rows if row["hour"] == hour}
         table.add_row(_time_text(hour), *(f"{counts.get(reason, 0):,}" for reason in reasons))
-    Console().print(table)
+    Console().print_rows(table)
 
 
 def print_opened(settings: Settings, partition: int, offset: int) -> None:
@@ -77,7 +77,7 @@ def print_opened(settings: Settings, partition: int, offset: int) -> None:
     if not value.fields:
         for index, line in enumerate(value.bytes.splitlines()):
             table.add_row("" if index else "starts with", line)
-    Console().print(table)
+    Console().print_rows(table)
 
 
 def _letters(sql: str, warehouse: str, since: int | None = None, until: int | None = None, more: str = "") -> list[Row]:

@@ -72,10 +72,7 @@ def printed_by(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return " ".join(capsys.readouterr().out.split())
 
 
-def test_they_are_listed_by_reason_and_by_hour(
-    rejected: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
+def test_they_are_listed_by_reason_and_by_hour(rejected: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     listed = printed_by(capsys, "list", "--warehouse", rejected.warehouse)
     assert "malformed │ no schema has this schema id │ 2 │ 1970-01-01 00:00:15 │ 1970-01-01 00:00:33 │ 0, 2" in listed
     assert "future" in listed
@@ -84,10 +81,7 @@ def test_they_are_listed_by_reason_and_by_hour(
     assert "1970-01-01 00:00:00 │ 1 │" in hours
 
 
-def test_one_is_opened_as_far_as_it_goes(
-    rejected: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
+def test_one_is_opened_as_far_as_it_goes(rejected: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     here = ("--warehouse", rejected.warehouse, "--partition", "0", "--offset")
     opened = printed_by(capsys, "show", *here, "4")
     assert 'event_id │ "ab"' in opened

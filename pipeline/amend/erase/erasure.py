@@ -51,7 +51,7 @@ def erase(settings: Settings, user: str, *, confirmed: bool, drops_later: bool =
     table = Table("table", "rows of the user")
     for name, count in sorted(rows.items()):
         table.add_row(name, f"{count:,}")
-    Console().print(table)
+    Console().print_rows(table)
     done = "They are erased." if rows else "No table has a row of the user."
     click.echo(done if confirmed else "Nothing is changed: say --yes to erase them.")
     if confirmed and drops_later:
