@@ -78,7 +78,11 @@ def execute(options: Namespace) -> str:
                 if check.accepts(visits.counts - before, visits.malformed):
                     records = state_records(name, chunk.position, visits.counts, sessions.changes())
                     transactions.send(events, state.topic, state.partition(name), records)
+                    is_first = counts.committed == stored.counts
                     counts.committed = Counter(visits.counts)
+                    if is_first and not is_once:
+                        seconds = time.monotonic() - began
+                        _report(f"{_summary(counts.committed - stored.counts, seconds, options)}. The log is followed.")
             if is_once:
                 check.end()
     return _summary(counts.committed - stored.counts, time.monotonic() - began, options)

@@ -204,8 +204,9 @@ def test_counts_are_served_and_go_on_over_a_restart(
     for _ in range(2):
         busy(server, 300, random.Random(1))
         expected = undisturbed(server)[1]
-        with following(broker, topic, server, tmp_path / "said", "--metrics-port", str(port)):
+        with following(broker, topic, server, tmp_path / "said", "--metrics-port", str(port)) as process:
             wait_for(lambda: served(port) == {one.value: expected[one] for one in LineOutcome}, 60, "the counts")  # noqa: B023
+            wait_for(lambda: ". The log is followed." in process.said, 60, "the first counts")
 
 
 def test_standard_input_is_read_to_its_end_whatever_its_lines_are(
