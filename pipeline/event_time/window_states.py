@@ -56,7 +56,8 @@ def open_windows(states: States) -> dict[str, int]:
 
 def unfired_windows(states: States, watermark: int | None) -> dict[str, int]:
     """Returns the count of windows that have not fired, for reports with such windows in their states."""
-    counts = {name: state.unfired_windows(rules.as_number(watermark)) for name, state in states.items()}
+    reached = rules.as_number(watermark)
+    counts = {name: state.unfired_windows(reached) for name, state in states.items()}
     return {name: count for name, count in counts.items() if count}
 
 

@@ -81,11 +81,10 @@ def execute(options: Namespace) -> str:
                     is_first = counts.committed == stored.counts
                     counts.committed = Counter(visits.counts)
                     if is_first and not is_once:
-                        seconds = time.monotonic() - began
-                        _report(f"{_summary(counts.committed - stored.counts, seconds, options)}. The log is followed.")
+                        _report(f"{_summary(counts.committed - stored.counts, began, options)}. The log is followed.")
             if is_once:
                 check.end()
-    return _summary(counts.committed - stored.counts, time.monotonic() - began, options)
+    return _summary(counts.committed - stored.counts, began, options)
 
 
 def _check_files(log: Path) -> None:
@@ -149,10 +148,12 @@ def _rules(options: Namespace) -> VisitRules:
     )
 
 
-def _summary(counts: Counter[LineOutcome], seconds: float, options: Namespace) -> str:
+def _summary(counts: Counter[LineOutcome], began: float, options: Namespace) -> str:
+    """Returns what was sent since `began`, a time of the monotonic clock."""
     total, visits = counts.total(), counts.pop(LineOutcome.VISIT, 0)
     others = ", ".join(f"{count:,} {outcome.value}" for outcome, count in counts.most_common())
     log = "standard input" if options.log == _STDIN else options.log
+    seconds = time.monotonic() - began
     return (
         f"sent {counted(visits, 'visit')} to {options.topic}, of {counted(total, 'line')} of {log} in {seconds:.1f} s"
         f"{'; no visits: ' if others else ''}{others}"

@@ -215,8 +215,9 @@ def test_the_health_endpoint_discloses_nothing_of_the_tables(tmp_path: Path) -> 
         assert healthy(page)
         (tmp_path / "ledger" / "_delta_log").mkdir(parents=True)
         (tmp_path / "ledger" / "_delta_log" / "00000000000000000000.json").write_text("nothing")
-        ill = wait_for(lambda: said if (said := page.get("/healthz")).status != 200 else None, 60, "the failing store")
-        assert (ill.status, ill.text) == (503, "the store of the tables does not answer\n")
+        wait_for(lambda: not healthy(page), 60, "the failing store")
+        answer = page.get("/healthz")
+        assert (answer.status, answer.text) == (503, "the store of the tables does not answer\n")
 
 
 def healthy(page: Served) -> bool:

@@ -201,10 +201,10 @@ def test_counts_are_served_and_go_on_over_a_restart(
     broker: Cluster, make_topic: MakeTopic, server: Server, tmp_path: Path
 ) -> None:
     topic, port = make_topic(PARTITIONS), free_port()
-    for _ in range(2):
+    for life in range(2):
         busy(server, 300, random.Random(1))
         expected = undisturbed(server)[1]
-        with following(broker, topic, server, tmp_path / "said", "--metrics-port", str(port)) as process:
+        with following(broker, topic, server, tmp_path / f"said-{life}", "--metrics-port", str(port)) as process:
             wait_for(lambda: served(port) == {one.value: expected[one] for one in LineOutcome}, 60, "the counts")  # noqa: B023
             wait_for(lambda: ". The log is followed." in process.said, 60, "the first counts")
 
