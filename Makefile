@@ -1,6 +1,6 @@
 # Needs Python 3.11 and make; installs everything else. Stamp files record which steps are done.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-fast test-newest coverage chaos simulate soak flink check format bench duel audit release lock pages site clean
+.PHONY: help setup demo test test-all test-fast nightly mutants test-newest coverage chaos simulate soak flink check format bench duel audit release lock pages site clean
 
 # The first interpreter that is new enough; override it by `make setup PYTHON=...`.
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
@@ -24,14 +24,15 @@ setup: $(SYNCED) $(JAVA) $(JARS) ## install uv, dependencies, Java and jars (don
 demo: setup ## run Kafka, a producer and the pipeline on this machine; ARGS="--rate 5000 --keep FOLDER"; --help lists all
 	$(RUN) demo $(ARGS)
 
-# Two files at a time, each with its own broker and Spark: a single test leaves half of two cores idle. In the order of
-# their names, so that the longest files are not the last.
-TESTS = $(RUN) pytest -n 2 --dist loadfile --no-loadscope-reorder
+# Three files at a time on two cores, each with its own broker and Spark: tests wait as much as they compute. The files
+# that took longest start first (tests/durations.json).
+WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 3 / 2)))
+TESTS = $(RUN) pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: setup $(CLASSES) ## run the tests, with a real Spark and a real Kafka; ARGS=... are passed to pytest
-	$(TESTS) -m "not long" $(ARGS)
+	$(TESTS) -m "not long and not nightly" $(ARGS)
 
-test-all: setup $(CLASSES) ## run all tests, with the long tests of crashes and fuzzing; CI runs this
-	$(TESTS) $(ARGS)
+test-all: setup $(CLASSES) ## also run the long tests of crashes, browsers and executors; CI runs this
+	$(TESTS) -m "not nightly" $(ARGS)
 
 FAST = pytest -n auto -m "not jvm and not broker and not slow"
 # Byte code is cached even if the environment disables it: it saves a third of the time.

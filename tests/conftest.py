@@ -2,10 +2,8 @@
 
 import gc
 import itertools
-import os
 import re
 import sys
-import time
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from importlib.util import find_spec
@@ -14,7 +12,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.support import durations, skips
 from tests.support.kafka_cluster import Cluster, any_cluster
+from tests.support.seeds import SEED
 
 # The fixtures of a test set its markers, so `-m "not jvm and not broker"` finds every test.
 MARKERS = {"broker": ("broker", "jvm"), "spark": ("jvm",)}
@@ -29,9 +29,7 @@ settings.register_profile("quick", deadline=None, max_examples=5)
 settings.load_profile("full")
 
 WHOLLY_MARKED = re.compile(r"^pytestmark = .*$", re.MULTILINE)
-LONGEST = "tests/transcripts/test_service.py"
-DEADLINE_S = float(os.environ.get("TESTS_DEADLINE", "inf"))
-"""No long test starts after this time, in seconds since 1970. (A name with TIDEMARK_ would be taken for a setting.)"""
+SECONDS = dict[str, float]()
 RULED_OUT = re.compile(r"not \w+( and not \w+)*")
 
 # Py4J drops the sockets of threads that have ended; they are of this machine, and Spark's.
@@ -52,25 +50,41 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if marked and left_out & set(re.findall(r"mark\.(\w+)", marked[0])) else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test by the fixtures it uses, and by whether it asks for more time than others have.
+def pytest_report_header() -> str:
+    """Prints the seed of random examples; `TESTS_SEED=...` repeats a run."""
+    return f"TESTS_SEED={SEED}"
 
-    The slowest file comes first: at the end one worker would be busy with it alone.
-    """
-    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks each test by the fixtures that it requests, and starts with the files that took longest."""
+    seconds = durations.kept()
+    items.sort(key=lambda item: -seconds.get(item.nodeid.split("::")[0], 0))
     for item in items:
-        patience = item.get_closest_marker("timeout")
-        if patience and patience.args[0] > float(item.config.getini("timeout")):
-            item.add_marker("long")
         for fixture in set(getattr(item, "fixturenames", ())) & MARKERS.keys():
             for marker in MARKERS[fixture]:
                 item.add_marker(marker)
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skips long tests when CI's time is nearly over: a run that is cut off would have no result at all."""
-    if item.get_closest_marker("long") and time.time() > DEADLINE_S:
-        pytest.skip("the time for long tests is over: run it with `make test-all`")
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fails a test that was skipped for a reason that CI does not allow."""
+    report = yield
+    if skips.STRICT and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if not skips.is_allowed(reason):
+            report.outcome, report.longrepr = "failed", skips.failure(reason)
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Adds up the time of each test, with its set-up."""
+    SECONDS[report.nodeid] = SECONDS.get(report.nodeid, 0) + report.duration
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Writes how long the tests took; workers of xdist leave it to the process that started them."""
+    if SECONDS and not hasattr(session.config, "workerinput"):
+        durations.write(SECONDS)
 
 
 @pytest.hookimpl(wrapper=True)

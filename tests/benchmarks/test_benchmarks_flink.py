@@ -163,7 +163,7 @@ def test_without_a_compiler_nothing_is_drained(
 
 @pytest.mark.jvm
 @pytest.mark.broker
-@pytest.mark.timeout(900)  # Where Flink's jars are not there yet they are fetched, 220 MB.
+@pytest.mark.long
 def test_each_of_flinks_jobs_counts_what_was_sent(tmp_path: Path) -> None:
     try:
         compiler()
@@ -184,7 +184,7 @@ def test_each_of_flinks_jobs_counts_what_was_sent(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.jvm
 @pytest.mark.broker
-@pytest.mark.timeout(900)  # Flink's jars, as above
+@pytest.mark.long
 def test_both_systems_show_exactly_the_events_of_each_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         compiler()

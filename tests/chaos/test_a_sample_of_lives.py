@@ -13,7 +13,7 @@ HERE = sample("a_store_and_lives_that_fail")
 
 
 @NEEDS_FAULTS
-@pytest.mark.timeout(900)
+@pytest.mark.long
 @pytest.mark.parametrize("play", HERE.values(), ids=HERE)
 def test_the_service_goes_on_and_the_tables_are_right(broker: Cluster, tmp_path: Path, play: Play) -> None:
     assert_played_well(play, broker, tmp_path / "play")

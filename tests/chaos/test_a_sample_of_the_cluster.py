@@ -21,7 +21,7 @@ def test_every_point_and_every_fault_is_in_the_sample() -> None:
 
 
 @NEEDS_FAULTS
-@pytest.mark.timeout(900)
+@pytest.mark.long
 @pytest.mark.parametrize("play", HERE.values(), ids=HERE)
 def test_the_service_goes_on_and_the_tables_are_right(broker: Cluster, tmp_path: Path, play: Play) -> None:
     assert_played_well(play, broker, tmp_path / "play")

@@ -32,7 +32,7 @@ RULES = (
 )
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.long
 def test_a_submitted_job_runs_on_workers_without_python_and_stops_in_order(
     broker: Kafka, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:

@@ -42,7 +42,7 @@ ABSENT_WHEN_WELL = re.compile(r"certificate|last_error|unpublished_since|tidemar
 
 @pytest.mark.broker
 @pytest.mark.jvm
-@pytest.mark.timeout(1200)
+@pytest.mark.long
 @NEEDS_FAULTS
 def test_each_failure_fires_its_alert_and_no_other_until_it_is_mended(tmp_path: Path) -> None:
     tool("prometheus")  # before anything is started

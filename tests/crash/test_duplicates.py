@@ -129,7 +129,7 @@ def test_a_site_whose_producer_sends_again_is_counted_as_it_was(
     assert verdicts(warehouse)[1] == sent.sent["duplicate"] > 1_000
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.long
 def test_whenever_the_service_is_killed_an_event_counts_once(
     broker: Cluster, make_topic: MakeTopic, tmp_path: Path
 ) -> None:

@@ -55,7 +55,7 @@ class Stream:
         wait_for(lambda: ledger_version(self.warehouse) >= version or not life.alive, COMMIT_S, f"version {version}")
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.long
 def test_whenever_the_service_is_killed_the_tables_are_right_in_the_end(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:

@@ -107,7 +107,7 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
 
 @pytest.mark.broker
 @pytest.mark.jvm
-@pytest.mark.timeout(900)
+@pytest.mark.long
 def test_a_service_survives_every_outage_reports_it_and_catches_up(watched: Watched) -> None:
     a_broker_that_does_not_answer(watched)
     a_store_that_is_away(watched)

@@ -90,7 +90,7 @@ def frozen(service: Process) -> Iterator[None]:
     service.send_to_group(signal.SIGCONT)
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.long
 def test_the_first_of_two_services_stops_and_says_why_and_nothing_is_counted_twice(site: Site) -> None:
     with site.service("first") as first:
         site.await_commits(first, 4)
@@ -108,7 +108,7 @@ def test_the_first_of_two_services_stops_and_says_why_and_nothing_is_counted_twi
     assert (uncommitted_rows(site.warehouse, "panes"), uncommitted_rows(site.warehouse, "dead_letters")) == (0, 0)
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.long
 def test_a_signal_to_the_group_ends_the_batch_in_hand_without_a_stack_of_java(site: Site) -> None:
     signals = (signal.SIGTERM, signal.SIGINT)
     for epoch, number in enumerate(signals):
@@ -123,7 +123,7 @@ def test_a_signal_to_the_group_ends_the_batch_in_hand_without_a_stack_of_java(si
     assert epochs(site.warehouse) == {1, 2}
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.long
 def test_a_service_that_was_frozen_at_work_wakes_up_replaced_and_changes_nothing(site: Site) -> None:
     with site.service("first") as first:
         site.await_commits(first, 4)

@@ -49,7 +49,7 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.long
 def test_the_page_displays_the_batches_of_the_service_and_that_it_died(
     browser: Browser, broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:

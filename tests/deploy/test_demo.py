@@ -29,7 +29,7 @@ SHOWN: Final = (r'id="traffic-table"', "late", "malformed")
 
 @pytest.mark.jvm
 @pytest.mark.broker
-@pytest.mark.timeout(600)
+@pytest.mark.long
 def test_the_demo_ends_with_the_truth_and_leaves_its_page_and_its_warehouse(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

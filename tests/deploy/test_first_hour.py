@@ -52,7 +52,7 @@ def test_the_page_names_ports_and_alerts_that_exist() -> None:
 
 @pytest.mark.jvm
 @pytest.mark.broker
-@pytest.mark.timeout(900)
+@pytest.mark.long
 def test_its_containers_as_processes_do_all_that_the_page_describes(tmp_path: Path) -> None:
     here = Here(tmp_path)
     warehouse = Path(here.variables("tidemark")["TIDEMARK_WAREHOUSE"])

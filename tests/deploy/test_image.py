@@ -67,7 +67,7 @@ def answers(container: Container, port: int, path: str) -> bool:
 
 @pytest.mark.jvm
 @pytest.mark.broker
-@pytest.mark.timeout(900)
+@pytest.mark.long
 @pytest.mark.usefixtures("image")
 def test_the_services_of_compose_run_in_containers(here: Here) -> None:
     with Containers(here) as containers:
@@ -135,7 +135,7 @@ def stops_under_load_and_resumes(containers: Containers, here: Here, service: Co
 
 @pytest.mark.jvm
 @pytest.mark.broker
-@pytest.mark.timeout(900)
+@pytest.mark.long
 @pytest.mark.usefixtures("image")
 def test_the_commands_of_the_first_hour_run_in_containers(tmp_path: Path) -> None:
     here = Here(tmp_path)

@@ -34,7 +34,7 @@ DISORDER = (
 )
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.long
 def test_the_driver_of_dev_reads_a_topic_into_its_own_disk(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:
@@ -47,7 +47,7 @@ def test_the_driver_of_dev_reads_a_topic_into_its_own_disk(
     assert_matches_truth(warehouse, truth)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.long
 def test_the_driver_of_production_works_on_an_object_store_with_executors_of_its_image(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,7 +26,7 @@ VISITS = 5
 
 @pytest.mark.jvm
 @pytest.mark.broker
-@pytest.mark.timeout(900)
+@pytest.mark.long
 def test_who_visits_is_on_the_dashboard(tmp_path: Path) -> None:
     here = Here(tmp_path)
     warehouse = Path(here.variables("tidemark")["TIDEMARK_WAREHOUSE"])

@@ -30,7 +30,7 @@ PATIENCE_S = 300
 KEYS = (b"ann", None, b"", b"\xff\xfe", b"k" * 300)
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.long
 def test_a_million_broken_records_are_each_counted_or_a_dead_letter_by_their_bytes_and_the_heap_stays_flat(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:

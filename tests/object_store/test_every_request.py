@@ -96,7 +96,7 @@ def rows_after(how: str, came: str, other: str) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.long
 @pytest.mark.parametrize("other", ["append", "merge", "fence"])
 @pytest.mark.parametrize("how", ["append", "replace", "merge", "fence"])
 def test_whatever_comes_between_two_requests_a_commit_counts_once(how: str, other: str, stage: Stage) -> None:

@@ -48,7 +48,7 @@ ON_A_CLUSTER = {
 }
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.long
 def test_a_service_that_is_killed_replaced_and_cut_off_is_right_in_the_end(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,7 +89,7 @@ def test_a_service_that_is_killed_replaced_and_cut_off_is_right_in_the_end(
         assert DeltaTable(f"{WAREHOUSE}/corrections").to_pyarrow_table().num_rows > 0
 
 
-@pytest.mark.timeout(1500)
+@pytest.mark.long
 def test_executors_that_write_into_the_store_are_killed_in_every_batch_and_the_tables_are_right(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,7 +22,7 @@ PATIENCE_S = 240
 PAIRS = 2
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.long
 def test_two_services_that_start_seconds_apart_on_an_unruly_store_count_every_event_once(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

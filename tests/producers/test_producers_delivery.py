@@ -113,7 +113,6 @@ def arrived_after_kills(broker: Cluster, topic: str, delivery: Delivery, folder:
     return arrived(broker, topic)
 
 
-@pytest.mark.timeout(300)
 def test_exactly_once_loses_nothing_and_sends_nothing_twice(
     broker: Cluster, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
@@ -122,7 +121,6 @@ def test_exactly_once_loses_nothing_and_sends_nothing_twice(
     assert found.total() == EVENTS
 
 
-@pytest.mark.timeout(300)
 def test_at_least_once_loses_nothing_and_sends_some_twice(
     broker: Cluster, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
@@ -131,7 +129,6 @@ def test_at_least_once_loses_nothing_and_sends_some_twice(
     assert found.total() > EVENTS
 
 
-@pytest.mark.timeout(300)
 def test_at_most_once_loses_some_and_sends_nothing_twice(
     broker: Cluster, make_topic: MakeTopic, tmp_path: Path
 ) -> None:

@@ -22,7 +22,7 @@ STEPS, LIVES = 12, (3, 4)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.timeout(600)
+@pytest.mark.long
 def test_after_every_life_the_tables_are_those_of_the_model(
     seed: int, broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:

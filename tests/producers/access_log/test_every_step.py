@@ -102,7 +102,7 @@ TRUNCATED: Final[Steps] = [wrote, Server.truncate, wrote]
 IN_SAMPLE: Final = 20
 SAMPLE_OR_ALL: Final = pytest.mark.parametrize(
     "most",
-    [IN_SAMPLE, pytest.param(1_000, marks=(pytest.mark.timeout(1_200), pytest.mark.slow))],
+    [IN_SAMPLE, pytest.param(1_000, marks=(pytest.mark.nightly, pytest.mark.slow))],
     ids=["sample", "all"],
 )
 

@@ -115,7 +115,6 @@ def disturb(server: Server, life: int) -> None:
         server.compress(2, list(COMPRESS)[life])
 
 
-@pytest.mark.timeout(300)
 def test_a_killed_run_neither_loses_nor_repeats_a_line(
     broker: Cluster, make_topic: MakeTopic, server: Server, tmp_path: Path
 ) -> None:

@@ -112,7 +112,7 @@ def stage(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield Stage(origin, ask, broker, browser)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.long
 def test_a_visit_and_a_click_become_a_row(stage: Stage, tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse"
     where = ("--bootstrap-servers", stage.broker.bootstrap_servers, "--topic", TOPIC, "--warehouse", str(warehouse))

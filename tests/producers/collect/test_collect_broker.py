@@ -110,7 +110,6 @@ class Site:
                 self.others.append(status)
 
 
-@pytest.mark.timeout(300)
 def test_while_kafka_is_away_nothing_is_acknowledged_and_what_was_is_there(tmp_path: Path) -> None:
     closed = Event()
     with Broker(tmp_path / "broker", heap="256m") as broker:
