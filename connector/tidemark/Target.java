@@ -12,7 +12,6 @@ import org.apache.spark.sql.vectorized.ColumnVector;
 final class Target {
     private final Slices slices;
     private final WritableColumnVector values;
-    private int used;
 
     private Target(Slices slices, WritableColumnVector values) {
         this.slices = slices;
@@ -43,10 +42,13 @@ final class Target {
         values.reserve(rows);
     }
 
-    /** Takes a number of rows for the items of an array; returns the first of them. */
+    /**
+     * Takes a number of rows for the items of an array; returns the first of them. The vector counts them, because the
+     * steps of several schemas write into it, and its reset reaches every vector inside of it.
+     */
     int take(int count) {
-        int first = used;
-        used += count;
+        int first = values.getElementsAppended();
+        values.addElementsAppended(count);
         return first;
     }
 
@@ -68,7 +70,6 @@ final class Target {
 
     /** Empties the column. */
     void reset() {
-        used = 0;
         if (slices == null) {
             values.reset();
         } else {

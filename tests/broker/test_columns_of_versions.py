@@ -1,0 +1,99 @@
+"""Arrays, maps and records of several schema versions share a batch of columns: each row has what its record has."""
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from random import Random
+from typing import Any, Final
+
+import fastavro
+
+from pipeline.fold.decode import reader
+from pipeline.kafka.ranges import TopicRanges
+from pipeline.runtime.spark import spark_session
+from pipeline.settings.model import KafkaSettings, SparkSettings
+from producers.encode import header
+from schemas.fields import EventSchemas
+from tests.fuzz.bulk import Bulk
+from tests.support.brief_java import BRIEF_DRIVER
+from tests.support.folded import MAPPED, NOW, record
+from tests.support.kafka_cluster import Cluster
+from tests.support.seeds import SEED
+
+COUNT: Final = 20_000
+"""Records of a partition: more than two batches of columns."""
+PLACE: Final = {"type": "record", "name": "Place", "fields": [
+    {"name": "city", "type": ["null", "string"]}, {"name": "tags", "type": {"type": "array", "items": "string"}},
+]}  # fmt: skip
+KINDS: Final[dict[str, Any]] = {
+    "texts": {"type": "array", "items": ["null", "string"]},
+    "numbers": {"type": "array", "items": "long"},
+    "nested": {"type": "array", "items": {"type": "array", "items": "int"}},
+    "counts": {"type": "map", "values": ["null", "long"]},
+    "lists": {"type": "map", "values": {"type": "array", "items": "string"}},
+    "places": {"type": "array", "items": PLACE},
+    "maybe": ["null", {"type": "array", "items": "boolean"}],
+}
+
+
+def version(*names: str) -> dict[str, Any]:
+    return record(*({"name": name, "type": KINDS[name]} for name in names))
+
+
+VERSIONS: Final = {
+    7: version(*KINDS),
+    8: version(*reversed(KINDS)),
+    9: version("counts", "texts", "nested"),
+}
+WHERE: Final = " OR ".join(f"{name} IS NULL" for name in KINDS)
+
+
+def event(chance: Random, schema_id: int) -> dict[str, Any]:
+    """Returns an event with values for the fields of its version."""
+    make: dict[str, Callable[[], Any]] = {
+        "texts": lambda: [chance.choice([None, "", "a", "bc"]) for _ in range(chance.randrange(4))],
+        "numbers": lambda: [chance.randrange(-99, 2**40) for _ in range(chance.randrange(4))],
+        "nested": lambda: [
+            [chance.randrange(9) for _ in range(chance.randrange(3))] for _ in range(chance.randrange(3))
+        ],
+        "counts": lambda: {key: chance.choice([None, 1, 2**40]) for key in "kl"[: chance.randrange(3)]},
+        "lists": lambda: {key: [key] * chance.randrange(3) for key in "mn"[: chance.randrange(3)]},
+        "places": lambda: [
+            {"city": chance.choice([None, "Rome"]), "tags": ["t"] * chance.randrange(3)}
+            for _ in range(chance.randrange(3))
+        ],
+        "maybe": lambda: chance.choice([None, [], [True, False], [False]]),
+    }
+    fields = [field["name"] for field in VERSIONS[schema_id]["fields"][2:]]
+    return {"u": "ann", "t": NOW} | {name: make[name]() for name in fields}
+
+
+def encoded(schema_id: int, fields: Mapping[str, Any], parsed: Mapping[int, Any]) -> bytes:
+    body = io.BytesIO()
+    fastavro.schemaless_writer(body, parsed[schema_id], fields)
+    return header(schema_id) + body.getvalue()
+
+
+def test_rows_of_mixed_versions_have_the_values_of_their_records_however_the_range_is_cut(
+    broker: Cluster, make_topic: Callable[..., str]
+) -> None:
+    chance, topic = Random(SEED), make_topic(1)
+    parsed = {schema_id: fastavro.parse_schema(schema) for schema_id, schema in VERSIONS.items()}
+    chosen = [chance.choice([*VERSIONS]) for _ in range(COUNT)]
+    sent = [event(chance, schema_id) for schema_id in chosen]
+    values = [encoded(schema_id, fields, parsed) for schema_id, fields in zip(chosen, sent, strict=True)]
+    for place in chance.sample(range(COUNT), 200):  # the items of a record that ends too early are no other record's
+        values[place], sent[place] = values[place][:-1], {}
+    Bulk(broker.bootstrap_servers, topic, 1, NOW).send(values, [None] * COUNT)
+    spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
+    texts = {schema_id: json.dumps(schema) for schema_id, schema in VERSIONS.items()}
+    events = reader(EventSchemas(texts, MAPPED), WHERE)
+    kafka = KafkaSettings(bootstrap_servers=broker.bootstrap_servers, topic=topic)
+    cuts = [0, *sorted(chance.sample(range(1, COUNT), 3)), COUNT]
+    for start, end in pairwise(cuts):
+        rows = TopicRanges(spark, kafka, {0: start}, {0: end}).read(events.events)
+        columns = [column.alias(name) for name, column in zip(events.names, events.columns, strict=True)]
+        found = [row.asDict(recursive=True) for row in rows.orderBy("offset").select(*columns).collect()]
+        for offset, (row, fields) in enumerate(zip(found, sent[start:end], strict=True), start):
+            assert {name: row[name] for name in KINDS} == {name: fields.get(name) for name in KINDS}, offset
