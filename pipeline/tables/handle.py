@@ -79,7 +79,8 @@ class Handle:
         With `schema_mode` merge the table gets the columns that it lacks, in the same commit.
         """
         mode: Literal["append", "overwrite"] = "append" if where is None else "overwrite"
-        write = partial(write_deltalake, self.table, rows, mode=mode, predicate=where, schema_mode=schema_mode)
+        data = rows.cast(self._without_comments(rows.schema))
+        write = partial(write_deltalake, self.table, data, mode=mode, predicate=where, schema_mode=schema_mode)
         return self.attempt(write, by=by, transactions=transactions, retries=retries)
 
     def fence(self, batch: int, *apps: str, transactions: Sequence[Transaction] = ()) -> None:
@@ -186,6 +187,14 @@ class Handle:
         if not self._is_checked:
             refuse_if_fenced(self.table, by)
             self._is_checked = True
+
+    def _without_comments(self, schema: pa.Schema) -> pa.Schema:
+        """Returns a schema of rows without the comments of columns that have one in the table.
+
+        A version may have reworded them, and delta-rs refuses rows whose comments differ from those of the table.
+        """
+        commented = {field.name for field in self.table.schema().fields if field.metadata}
+        return pa.schema([field.remove_metadata() if field.name in commented else field for field in schema])
 
     def _commit(self, actions: Sequence[AddAction | RemoveAction], **how: Any) -> None:
         """Commits actions, and moves to exactly this commit: later ones were not seen."""

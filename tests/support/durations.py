@@ -10,7 +10,7 @@ _ROOT: Final = Path(__file__).resolve().parents[2]
 KEPT: Final = _ROOT / "tests" / "durations.json"
 """Seconds by file, of the last run whose result was committed: `cp build/durations.json tests/`."""
 WRITTEN: Final = _ROOT / "build" / "durations.json"
-"""Seconds by file, of the last run here."""
+"""Seconds by file, of the last run in this checkout."""
 _LEAST_S: Final = 5
 
 
@@ -27,12 +27,12 @@ def by_file(seconds: Mapping[str, float]) -> dict[str, int]:
 
 
 def kept() -> Mapping[str, int]:
-    """Returns the seconds by file of the last committed run; empty if there is none."""
+    """Returns the seconds by file of the last committed run; empty without one."""
     return dict(json.loads(KEPT.read_text())) if KEPT.exists() else {}
 
 
 def write(seconds: Mapping[str, float]) -> None:
-    """Writes the seconds of a run by file, and those of each test that took one or more into a list beside it."""
+    """Writes the seconds of a run by file, and lists each test that took a second or more."""
     WRITTEN.parent.mkdir(exist_ok=True)
     WRITTEN.write_text(json.dumps(by_file(seconds), indent=0) + "\n")
     tests = sorted(((duration_s, test) for test, duration_s in seconds.items() if duration_s >= 1), reverse=True)

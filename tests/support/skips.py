@@ -1,4 +1,4 @@
-"""The only reasons for which CI may skip a test: a component that a machine cannot have. Any other skip fails there."""
+"""The only reasons for which CI skips a test: a component that a machine cannot have. Any other skip fails in CI."""
 
 import os
 import re
