@@ -1,7 +1,10 @@
 """Instants in integer milliseconds since 1970: the clock, and how they are written for people and for SQL."""
 
 import time
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Final
+
+_START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def now_ms() -> int:
@@ -15,8 +18,8 @@ def ms_of(instant: datetime) -> int:
 
 
 def moment(milliseconds: int) -> datetime:
-    """Returns milliseconds since 1970 as a datetime in UTC."""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    """Returns milliseconds since 1970 as a datetime in UTC; a float of seconds would be a millisecond off after 2242."""
+    return _START + timedelta(milliseconds=milliseconds)
 
 
 def utc(milliseconds: int) -> str:

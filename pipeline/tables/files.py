@@ -3,6 +3,7 @@
 import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import reduce
@@ -163,9 +164,10 @@ def _statistics(footer: pq.FileMetaData, wanted: set[str]) -> dict[str, Any]:
         # A row group of nulls alone has no bounds.
         bounded = [each for each in stats if each is None or each.null_count < each.num_values + each.null_count]
         if bounded and all(each is not None and each.has_min_max for each in bounded):
-            least, most = min(each.min for each in bounded), max(each.max for each in bounded)
-            if not isinstance(least, bytes):
-                lowest[name], highest[name] = _as_log_value(least), _as_log_value(most)
+            with suppress(OverflowError):  # a window that ends in the year 10000, which Python does not have
+                least, most = min(each.min for each in bounded), max(each.max for each in bounded)
+                if not isinstance(least, bytes):
+                    lowest[name], highest[name] = _as_log_value(least), _as_log_value(most)
     return {"numRecords": footer.num_rows, "minValues": lowest, "maxValues": highest, "nullCount": nulls}
 
 

@@ -1,8 +1,12 @@
 """Times as verbs print them; an impossible time of a record is printed, too."""
 
-import pytest
+from datetime import UTC, datetime, timedelta
 
-from pipeline.instants import time_of
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.instants import moment, ms_of, time_of, utc
 
 
 @pytest.mark.parametrize(
@@ -18,3 +22,10 @@ from pipeline.instants import time_of
 )
 def test_an_impossible_time_is_shown_as_its_number(milliseconds: int | None, text: str) -> None:
     assert time_of(milliseconds) == text
+
+
+@given(st.integers(0, 253_402_300_799_999))
+def test_an_instant_is_exact_to_the_millisecond_up_to_the_year_9999(milliseconds: int) -> None:
+    assert moment(milliseconds) - datetime(1970, 1, 1, tzinfo=UTC) == timedelta(milliseconds=milliseconds)
+    assert ms_of(moment(milliseconds)) == milliseconds
+    assert datetime.fromisoformat(utc(milliseconds)) == moment(milliseconds)

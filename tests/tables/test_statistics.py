@@ -34,6 +34,17 @@ def test_a_file_has_the_bounds_of_its_rows_also_where_it_begins_with_a_group_wit
     assert (statistics["minValues"]["batch"], statistics["maxValues"]["batch"]) == (3, 5)
 
 
+def test_a_file_of_a_window_that_ends_in_the_year_10000_has_no_bounds_of_its_end(tmp_path: Path) -> None:
+    table = open_table(PAGE_VIEWS, str(tmp_path))
+    row = dict.fromkeys(PAGE_VIEWS.schema.names) | {"window_start": 0, "window_end": 253_402_300_800_000_000}
+    rows = pa.table({name: pa.array([row[name]]).cast(PAGE_VIEWS.schema.field(name).type) for name in row})
+    (file,) = write(table, rows, {}, data_change=True)
+    statistics = json.loads(file.stats or "")
+    assert statistics["numRecords"] == 1
+    assert "window_start" in statistics["maxValues"]
+    assert "window_end" not in statistics["maxValues"]
+
+
 def test_a_warehouse_that_is_not_there_yet_has_the_space_of_where_it_will_be(tmp_path: Path) -> None:
     later, now = space(str(tmp_path / "not" / "yet")), space(str(tmp_path))
     assert later is not None
