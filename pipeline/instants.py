@@ -18,7 +18,7 @@ def ms_of(instant: datetime) -> int:
 
 
 def moment(milliseconds: int) -> datetime:
-    """Returns milliseconds since 1970 as a datetime in UTC; a float of seconds would be a millisecond off after 2242."""
+    """Returns milliseconds since 1970 as a datetime in UTC; floats would be a millisecond off after 2242."""
     return _START + timedelta(milliseconds=milliseconds)
 
 

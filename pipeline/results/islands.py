@@ -38,7 +38,13 @@ class Islands:
         reach = _highest_before(rows[c.LAST_TIME].to_numpy(), is_new) + gap_ms
         # A row starts an island if neither it nor a later row joins what is before it. All rows that came after an
         # island had closed lie after its last event.
-        apart = first - 1 if closed is None else _lowest_from(np.maximum(first - 1, closed), is_new)
+        apart = first - 1
+        if closed is not None:
+            # A row joins islands that end after this time. An island that is merged to one row joins those that any
+            # of its rows joins: its earliest event may be one that came after they had closed.
+            joins_after = np.maximum(apart, closed)
+            self._rows = rows.set_column(rows.column_names.index(c.CLOSED_UNTIL), c.CLOSED_UNTIL, [joins_after])
+            apart = _lowest_from(joins_after, is_new)
         self._starts = np.flatnonzero(reach <= apart)
 
     def joined(self) -> pa.Table:

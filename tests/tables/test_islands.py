@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipeline.results.islands import Islands
@@ -33,6 +32,10 @@ def streams(draw: st.DrawFn) -> list[Arrived]:
     return came
 
 
+def sessions_of(rows: pa.Table) -> set[tuple[str, int, int, int]]:
+    return {(row["user_id"], row["first_time"], row["last_time"], row["page_views"]) for row in rows.to_pylist()}
+
+
 def one_after_the_other(came: list[Arrived]) -> set[tuple[str, int, int, int]]:
     """Returns user, first and last time and count of events of each session; closed sessions are not joined."""
     live, closed = list[tuple[str, int, int, int]](), list[tuple[str, int, int, int]]()
@@ -45,16 +48,33 @@ def one_after_the_other(came: list[Arrived]) -> set[tuple[str, int, int, int]]:
     return {*live, *closed}
 
 
+def as_parts(came: list[Arrived]) -> pa.Table:
+    """Returns a part for each event, in no order."""
+    times, ones = [one.time for one in came], pa.array([1] * len(came), pa.int64())
+    counts = dict.fromkeys(("page_views", "clicks", "late_events", "batch", "watermark"), ones)
+    closed = {"closed_until": pa.array([one.watermark - LATENESS for one in came], pa.int64())}
+    first_and_last = {name: pa.array(times, pa.int64()) for name in ("first_time", "last_time")}
+    users = pa.array([one.user for one in came], pa.string())
+    return pa.table({"user_id": users, **first_and_last, **counts, **closed})
+
+
+def joined(parts: pa.Table) -> pa.Table:
+    rows = parts.sort_by([(name, "ascending") for name in ("user_id", "first_time", "last_time")])
+    return Islands(rows, ["user_id"], GAP, rows["closed_until"].to_numpy()).joined()
+
+
+@given(streams())
+@example([Arrived("a", 0, 0), Arrived("a", 9, 0), Arrived("a", 4, 8), Arrived("b", 4, 8)])
+def test_parts_that_are_merged_after_each_event_are_joined_like_all_at_once(came: list[Arrived]) -> None:
+    merged = as_parts([])
+    for event in came:
+        merged = joined(pa.concat_tables([merged, as_parts([event])]))
+    assert sessions_of(merged) == one_after_the_other(came)
+
+
 @given(streams())
 def test_an_island_is_joined_as_long_as_it_is_not_closed(came: list[Arrived]) -> None:
-    came_in_order = sorted(came, key=lambda one: (one.user, one.time))
-    times, ones = [one.time for one in came_in_order], [1] * len(came)
-    counts = dict.fromkeys(("page_views", "clicks", "late_events", "batch", "watermark"), ones)
-    rows = pa.table({"user_id": [one.user for one in came_in_order], "first_time": times, "last_time": times, **counts})
-    closed = np.array([one.watermark - LATENESS for one in came_in_order])
-    found = Islands(rows, ["user_id"], GAP, closed).joined().to_pylist()
-    told = {(row["user_id"], row["first_time"], row["last_time"], row["page_views"]) for row in found}
-    assert told == one_after_the_other(came)
+    assert sessions_of(joined(as_parts(came))) == one_after_the_other(came)
 
 
 def test_a_key_that_events_do_not_have_is_a_key_of_its_own() -> None:
