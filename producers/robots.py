@@ -13,7 +13,7 @@ from crawlerdetect.providers.crawlers import data as _CRAWLERS
 from crawlerdetect.providers.exclusions import data as _EXCLUSIONS
 
 _AGENTS_CACHED: Final = 8_192
-_WORD: Final = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\\W)++")
+_WORD: Final = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\\W)+")
 """Matches an expression that is a plain word, with escapes."""
 _ANY_BEFORE: Final = re.compile(r"^\[[^]]*+\]\*")
 """Matches a prefix of an expression that may be empty: it does not change whether the expression matches."""

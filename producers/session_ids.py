@@ -6,7 +6,7 @@ from typing import Final
 _SESSION: Final = re.compile(
     r";[^/;=]++=[^/;]*+"
     r"|(?i:(?:;|%3B)jsessionid(?:=|%3D))[^/;]*+"
-    r"|(/)(?:\(|%28)(?:[A-Z](?:\(|%28)[^()/%]*+(?:\)|%29))++(?:\)|%29)(?:/|$)"
+    r"|(/)(?:\(|%28)(?:[A-Z](?:\(|%28)[^()/%]*+(?:\)|%29))+(?:\)|%29)(?:/|$)"
 )
 """Java's parameter `;jsessionid=...` and others of its kind, and ASP.NET's segment `(S(...))`. Robots encode them."""
 _PATH: Final = re.compile(r"[^?#]*+")

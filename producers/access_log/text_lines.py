@@ -18,9 +18,10 @@ _NEEDED: Final = {
 }
 _MAY_HAVE_SPACES: Final = frozenset({"request", "agent"})
 
-# Possessive, so that no character is examined twice: clients choose the text of most variables.
+# Possessive, so that no character is examined twice: clients choose the text of most variables. No group is possessive,
+# because CPython before 3.11.5 matches such groups wrongly: instead, one that repeats ends where it cannot match again.
 _LOCAL_TIME: Final = r"\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}"
-_LIST: Final = r"[^ ]*+(?:(?<=,) [^ ]*+)*+"
+_LIST: Final = r"[^ ]*+(?:(?<=,) [^ ]*+)*(?!(?<=,) )"
 """Matches a list of addresses (X-Forwarded-For) or of upstream times: up to a space that does not follow a comma."""
 _USER_NAME: Final = r".*?"
 """Matches a user name, which may contain spaces and brackets: it ends where the rest of the format matches."""
@@ -93,7 +94,7 @@ def _variable(name: str, meaning: str | None, literal: str, *, is_quoted: bool) 
         return _LOCAL_TIME
     end = re.escape(literal[:1])
     if is_quoted:
-        return rf'[^"\\{end}]*+(?:\\.[^"\\{end}]*+)*+'
+        return rf'[^"\\{end}]*+(?:\\.[^"\\{end}]*+)*(?!\\.)'
     return _before_space(name, meaning) if literal.startswith(" ") else _before(end)
 
 

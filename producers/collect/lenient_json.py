@@ -7,7 +7,7 @@ from typing import Any, Final
 _EVENT_DEPTH: Final = 3
 """Brackets around the fields of an event: those of the body, of the list, and of the event."""
 _LONGEST_INTEGER: Final = 20
-_TOKENS: Final = re.compile(r'[\[{]|[\]}]|(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+"?)++', re.DOTALL)
+_TOKENS: Final = re.compile(r'[\[{]|[\]}]|(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*"?)+', re.DOTALL)
 """A bracket, or everything between two brackets; an unterminated text extends to the end of the body."""
 
 

@@ -111,11 +111,14 @@ class _Matcher:
         yield from self._first(self.ends(argument, start))
 
     def _assert_not(self, argument: Any, start: int) -> Iterator[int]:
-        if not list(self._first(self.ends(argument[1], start))):
+        if not list(self._assert(argument, start)):
             yield start
 
     def _assert(self, argument: Any, start: int) -> Iterator[int]:
-        yield from (start for _ in self._first(self.ends(argument[1], start)))
+        direction, item = argument
+        origin = start if direction > 0 else start - item.getwidth()[0]
+        if origin >= 0:
+            yield from (start for _ in self._first(self.ends(item, origin)))
 
     @staticmethod
     def _first(ends: Iterator[int]) -> Iterator[int]:

@@ -15,6 +15,8 @@ from tests.support.regex_steps import regex_steps
         ("(?:ab|cc)+?d", "fullmatch", "abccd", 7),
         ("^a|b$", "search", "xxb", 8),
         ("a(?!b)", "search", "abac", 5),
+        ("(?<=a)b", "search", "ab", 2),
+        ("(?<!a)b", "search", "abb", 4),
         ("b", "sub", "abab", 5),
     ],
 )
