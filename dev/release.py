@@ -25,6 +25,7 @@ from typing import Final
 from dev.audit import disallowed, sbom
 from dev.environment import ROOT, find_uv, uv_environment
 from dev.image import NAME, build_with_engine
+from dev.unpack import unpack
 from pipeline.errors import SetUpError
 
 DIST: Final = ROOT / "dist"
@@ -46,7 +47,7 @@ def build(target: Path) -> list[Path]:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder)
         with tarfile.open(fileobj=BytesIO(_git_bytes("archive", "--format=tar", "HEAD"))) as archive:
-            archive.extractall(source, filter="data")
+            unpack(archive, source)
         project = tomllib.loads((source / "pyproject.toml").read_text())["project"]
         _build_python(source, target, epoch_s)
         chart = _chart(source / _CHART, epoch_s)

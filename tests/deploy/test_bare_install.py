@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dev.environment import ROOT
+from dev.unpack import unpack
 from pipeline.runtime.connector import connector_jar
 from tests.deploy.wheel import NO_MIRROR, install_wheel, java_variables, run
 
@@ -24,7 +25,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_commands_run_and_read_a_warehouse(environment: Path, tmp_path: Path) -> None:
     with tarfile.open(ROOT / "tests" / "stored" / "format-1.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
+        unpack(archive, tmp_path)
     assert run(environment, tmp_path, "tidemark", "--version").stdout == f"tidemark {version('tidemark-lake')}\n"
     assert run(environment, tmp_path, "producers", "--version").returncode == 0
     for verb in (["status"], ["verify"], ["report", "--day", "2024-05-01"], ["support-bundle"]):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dev.unpack import unpack
 from pipeline.cli import main
 from pipeline.tables.opening import FORMAT
 from tests.verify.plant import Rows, alter
@@ -26,12 +27,12 @@ VERBS = [
 
 @pytest.fixture
 def unpacked(tmp_path: Path) -> Callable[[Path], Path]:
-    def unpack(archive: Path) -> Path:
+    def unpack_stored(archive: Path) -> Path:
         with tarfile.open(archive) as tar:
-            tar.extractall(tmp_path, filter="data")
+            unpack(tar, tmp_path)
         return tmp_path / archive.name.removesuffix(".tar.xz")
 
-    return unpack
+    return unpack_stored
 
 
 def test_a_warehouse_of_each_format_is_stored() -> None:

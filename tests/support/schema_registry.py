@@ -10,6 +10,7 @@ from pathlib import Path
 from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
 
 from demo.children import free_port
+from dev.unpack import unpack
 from pipeline.runtime.download import fetch
 from pipeline.runtime.jars import cache
 from pipeline.runtime.java import find_java
@@ -63,7 +64,7 @@ def _program() -> Path:
         home.mkdir(parents=True, exist_ok=True)
         fetch(URL, home / "all.tar.gz", SHA256)
         with tarfile.open(home / "all.tar.gz") as archive:
-            archive.extractall(home, filter="data")
+            unpack(archive, home)
     return program
 
 
