@@ -48,9 +48,16 @@ class Connection(H11Protocol):
             self._set_deadline(self._limits.request_s)
 
     def on_response_complete(self) -> None:
-        """Sets the deadline of the next header."""
-        self._set_deadline(self._limits.header_s)
+        """Sets the deadline of the next header, unless the client has yet to read much of the answer."""
+        if not self.flow.write_paused:
+            self._set_deadline(self._limits.header_s)
         super().on_response_complete()
+
+    def resume_writing(self) -> None:
+        """Sets the deadline of the next header if the client has read most of a complete answer."""
+        super().resume_writing()
+        if self.cycle.response_complete:  # what is written is an answer, so there is a cycle
+            self._set_deadline(self._limits.header_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancels the deadline, and calls `on_end`."""

@@ -3,8 +3,10 @@
 import logging
 import socket
 import ssl
+import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -18,15 +20,17 @@ from http_server.background import Background
 from http_server.body import TooLarge, TooSlow, read_body
 from http_server.limits import Limits
 from http_server.listening import listen
-from http_server.server import Server
+from http_server.server import _RATE_LIMIT, Server
 from tests.support.certificates import Authority
 from tests.support.flood import BEGUN, dripping, established, hostile, is_ended, open_files
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.slow
 HASTY = Limits(connections=20, header_s=0.3, request_s=0.3)
-PATIENT = Limits(connections=20, header_s=60, request_s=60)
+LONGER_THAN_ANY_TEST_S = 3600
+PATIENT = Limits(connections=20, header_s=LONGER_THAN_ANY_TEST_S, request_s=LONGER_THAN_ANY_TEST_S)
 MORE_THAN_BUFFERS = 20_000_000
+LARGE = b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 async def hello(_: Request) -> Response:
@@ -39,7 +43,7 @@ async def large(_: Request) -> Response:
 
 async def taking(request: Request) -> Response:
     try:
-        return PlainTextResponse(str(len(await read_body(request, 10, 0.2))))
+        return PlainTextResponse(str(len(await read_body(request, 10, float(request.query_params["within_s"])))))
     except TooLarge:
         return PlainTextResponse("too large", 413)
     except TooSlow:
@@ -65,20 +69,21 @@ def served(limits: Limits, tls: ssl.SSLContext | None = None) -> Iterator[int]:
     port: int = listening.getsockname()[1]
     server = Server(Starlette(routes=ROUTES), limits, tls=tls, stop_s=1)
     with closing(Background(server, listening, "served")):
-        wait_for(lambda: server.started, 30, "the server's start")
+        wait_for(lambda: server.started, PATIENCE_S, "the server's start")
         yield port
 
 
 def asked(port: int, path: str = "/") -> str:
-    with closing(HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+    with closing(HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
         connection.request("GET", path)
         return connection.getresponse().read().decode()
 
 
 @contextmanager
 def client(port: int, said: bytes) -> Iterator[socket.socket]:
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as line:
-        line.sendall(said)
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as line:
+        with suppress(OSError):  # a hasty server may have ended it
+            line.sendall(said)
         yield line
 
 
@@ -106,7 +111,7 @@ def test_a_client_that_does_not_finish_is_cut_off(hasty: int, said: bytes) -> No
 
 def test_a_client_that_goes_on_for_ever_is_cut_off(hasty: int) -> None:
     with client(hasty, BEGUN) as line:
-        assert wait_for(lambda: not goes_on(line), 30, "the end of the connection")
+        assert wait_for(lambda: not goes_on(line), PATIENCE_S, "the end of the connection")
 
 
 def goes_on(line: socket.socket) -> bool:
@@ -117,18 +122,47 @@ def goes_on(line: socket.socket) -> bool:
         return False
 
 
-def test_a_client_that_does_not_read_is_cut_off(hasty: int) -> None:
-    with client(hasty, b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n") as line:
-        of_server = (hasty, line.getsockname()[1])
+def answered(port: int, lines: ExitStack) -> socket.socket | None:
+    """Returns a connection whose large answer has begun; None if a hasty server ended it before."""
+    line = lines.enter_context(client(port, LARGE))
+    with suppress(OSError):
+        return line if line.recv(1) else None
+    return None
+
+
+def test_a_client_that_reads_slowly_has_all_the_time_of_a_request_and_not_that_of_a_header() -> None:
+    with served(replace(HASTY, request_s=LONGER_THAN_ANY_TEST_S)) as port, ExitStack() as lines:
+        line = wait_for(lambda: answered(port, lines), PATIENCE_S, "an answer")
+        with client(port, b"") as silent:
+            assert is_ended(silent), "the time of a header is over"
+        left = MORE_THAN_BUFFERS
+        while left > 0 and (chunk := line.recv(1_000_000)):
+            left -= len(chunk)
+        assert left <= 0
+
+
+def test_a_client_that_does_not_read_is_cut_off() -> None:
+    with served(replace(PATIENT, request_s=0.3)) as port, client(port, b"") as line:
+        of_server = (port, line.getsockname()[1])
         assert of_server in established()
-        wait_for(lambda: of_server not in established(), 30, "the end of the server's side")
+        line.sendall(LARGE)
+        wait_for(lambda: of_server not in established(), PATIENCE_S, "the end of the server's side")
 
 
-def test_a_body_is_read_up_to_a_limit_of_bytes_and_seconds(hasty: int) -> None:
-    begin = b"POST /taking HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
-    for said, status in ((begin % 5 + b"x" * 5, b"200"), (begin % 99 + b"x" * 11, b"413"), (begin % 9 + b"x", b"408")):
-        with client(hasty, said) as line:
-            assert line.recv(1000).split()[1] == status
+@pytest.mark.parametrize(
+    ("length", "body", "within_s", "status"),
+    [
+        (5, b"x" * 5, LONGER_THAN_ANY_TEST_S, b"200"),
+        (99, b"x" * 11, LONGER_THAN_ANY_TEST_S, b"413"),
+        (9, b"x", 0.2, b"408"),
+    ],
+)
+def test_a_body_is_read_up_to_a_limit_of_bytes_and_seconds(
+    length: int, body: bytes, within_s: float, status: bytes
+) -> None:
+    header = f"POST /taking?within_s={within_s} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n"
+    with served(PATIENT) as port, client(port, header.encode() + body) as line:
+        assert line.recv(1000).split()[1] == status
 
 
 def test_connections_are_bounded_and_who_finishes_is_answered_among_thousands_who_do_not() -> None:
@@ -148,7 +182,7 @@ def test_a_handshake_that_does_not_come_counts_as_a_connection_and_is_cut_off(tm
         before = open_files()
         with dripping(port, 200, begun=b"\x16") as clients:
             trusting = ssl.create_default_context(cafile=authority.file)
-            with socket.create_connection(("127.0.0.1", port), timeout=30) as plain:
+            with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as plain:
                 with trusting.wrap_socket(plain, server_hostname="127.0.0.1") as line:
                     line.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
                     assert line.recv(1000).startswith(b"HTTP/1.1 200")
@@ -158,14 +192,16 @@ def test_a_handshake_that_does_not_come_counts_as_a_connection_and_is_cut_off(tm
 
 
 def test_thousands_of_hostile_requests_are_answered_or_ended_and_leave_few_lines_in_the_log(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with served(Limits(connections=20, header_s=5, request_s=5)) as port, caplog.at_level(logging.DEBUG, "uvicorn"):
+    now_s = time.monotonic()
+    monkeypatch.setattr(_RATE_LIMIT, "_clock", lambda: now_s)  # a slow machine would come into the next period
+    with served(PATIENT) as port, caplog.at_level(logging.DEBUG, "uvicorn"):
         before = open_files()
         for said in hostile(2_000):
             with client(port, said) as line:
                 line.shutdown(socket.SHUT_WR)
                 assert is_ended(line), said
         assert asked(port) == "hello"
-        wait_for(lambda: open_files() <= before, 30, "the end of all connections")
+        wait_for(lambda: open_files() <= before, PATIENCE_S, "the end of all connections")
     assert len(caplog.records) < 30
