@@ -32,11 +32,11 @@ _STOP_S: Final = 1
 class Exporter:
     """Serves the answers of an observer in its own thread until it is closed."""
 
-    def __init__(self, observer: Observer, settings: MetricsSettings) -> None:
+    def __init__(self, observer: Observer, settings: MetricsSettings, limits: Limits = LIMITS) -> None:
         """Listens. Raises SetUpError if the address, a secret or the certificate cannot be used."""
         self.observer = observer
         server = Server(
-            _application(observer, _credentials(settings)), LIMITS, tls=tls_context(settings), stop_s=_STOP_S
+            _application(observer, _credentials(settings)), limits, tls=tls_context(settings), stop_s=_STOP_S
         )
         try:
             listening = listen(settings.host, settings.port)

@@ -6,6 +6,7 @@ import socket
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
@@ -20,11 +21,12 @@ from pipeline.settings.model import MetricsSettings
 from tests.metrics.fakes import World, frontier
 from tests.support.certificates import Authority
 from tests.support.flood import dripping, hostile, is_ended, open_files
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.slow
 
-PATIENCE_S = 5  # less than the ten seconds that the exporter gives a client
+PATIENT = replace(LIMITS, header_s=10 * PATIENCE_S, request_s=10 * PATIENCE_S)
+"""A client that others had to wait for would delay them for longer than they wait."""
 SPARE = 8
 """File descriptors of the server: of its loop and of its threads."""
 SETTINGS = MetricsSettings(port=0, stuck_after=timedelta(minutes=1))
@@ -43,7 +45,7 @@ def observer(world: World) -> Observer:
 @pytest.fixture
 def port(observer: Observer) -> Iterator[int]:
     """An exporter's port."""
-    with closing(Exporter(observer, SETTINGS)) as exporter:
+    with closing(Exporter(observer, SETTINGS, PATIENT)) as exporter:
         yield exporter.port
 
 
@@ -125,12 +127,12 @@ def test_thousands_of_clients_that_never_finish_do_not_delay_others_and_take_few
 def test_hostile_requests_are_answered_or_ended(port: int) -> None:
     before = open_files()
     for request in hostile(3_400):
-        with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as client:
             client.sendall(request)
             client.shutdown(socket.SHUT_WR)
             assert is_ended(client), request
     assert get(port, "/healthz")[0] == 200
-    wait_for(lambda: open_files() <= before + SPARE, 30, "the end of all connections")
+    wait_for(lambda: open_files() <= before + SPARE, PATIENCE_S, "the end of all connections")
 
 
 def test_metrics_are_compressed_and_chosen_as_they_are_asked_for(port: int) -> None:
@@ -171,7 +173,8 @@ def test_the_page_uses_tls_and_a_client_without_tls_does_not_delay_others(observ
     pair = authority.sign("page")
     context = ssl.create_default_context(cafile=authority.file)
     settings = SETTINGS.model_copy(update={"certificate": pair.certificate, "key": pair.key})
-    with closing(Exporter(observer, settings)) as exporter, socket.create_connection(("127.0.0.1", exporter.port)):
+    exporter = Exporter(observer, settings, PATIENT)
+    with closing(exporter), socket.create_connection(("127.0.0.1", exporter.port)):
         with pytest.raises((OSError, HTTPException)):
             get(exporter.port, "/metrics")
         with closing(HTTPSConnection("127.0.0.1", exporter.port, timeout=PATIENCE_S, context=context)) as connection:

@@ -9,9 +9,11 @@ import pytest
 
 from pipeline.cli import main
 from pipeline.metrics.exporter import Exporter
+from pipeline.reading import health_client
 from pipeline.settings.model import MetricsSettings
 from tests.metrics.fakes import World
 from tests.support.certificates import Authority
+from tests.support.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +28,7 @@ def port(world: World, request: pytest.FixtureRequest, monkeypatch: pytest.Monke
     """Yields the port of a health page whose host is in its environment variable."""
     settings = MetricsSettings(host=request.param, port=0, stuck_after=timedelta(minutes=1))
     monkeypatch.setenv("TIDEMARK_METRICS__HOST", request.param)
+    monkeypatch.setattr(health_client, "_ANSWER_S", PATIENCE_S)
     # A proxy must not be used for a local address.
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     with closing(Exporter(world.observer(settings), settings)) as exporter:

@@ -21,6 +21,7 @@ from pipeline.runtime.disk import Purpose, Size, Space, Traffic
 from pipeline.runtime.topic_offsets import TopicOffsets
 from pipeline.settings.model import MetricsSettings
 from tests.metrics.fakes import POLICY, START, World, batch, frontier, samples
+from tests.support.waiting import PATIENCE_S
 
 COUNTED = {0: Counter({Verdict.COUNTED: 10})}
 AFTER = frontier({0: 10}, watermark=START - 30_000, newest=START - 20_000)
@@ -242,7 +243,7 @@ def test_a_file_system_that_never_answers_does_not_block_the_page() -> None:
     pages = list[dict[str, float]]()
     scrape = Thread(target=lambda: pages.append(samples(observer)), daemon=True)
     scrape.start()
-    scrape.join(5)
+    scrape.join(PATIENCE_S)
     release.set()
     assert [page["tidemark_batches_total"] for page in pages] == [0]
 

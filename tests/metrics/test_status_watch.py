@@ -17,18 +17,17 @@ from pipeline.reading.health_client import ServiceHealth
 from pipeline.reading.status_view import Status
 from pipeline.reading.status_watch import LatestStatus
 from tests.support.terminal import BACK, CTRL_C, CURSOR_HIDDEN, CURSOR_SHOWN, OTHER_SCREEN, Terminal
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.site import NOON, PAGE_VIEWS_ALONE, Site
 from tests.verify.site import Event as Visit
 
-WAIT_S = 60
 HEALTHY = ServiceHealth(is_healthy=True, sentence="It works.")
 
 
 def sees(terminal: Terminal, words: str) -> None:
     """Fails unless the words come onto the screen."""
     try:
-        wait_for(lambda: words in terminal.screen(), WAIT_S, words)
+        wait_for(lambda: words in terminal.screen(), PATIENCE_S, words)
     except AssertionError as error:
         raise AssertionError(f"{error}; the screen is {terminal.screen()}") from None
 
@@ -55,15 +54,15 @@ def test_the_screen_goes_on_with_the_tables_through_a_store_that_is_away_until_c
             torn.write_text("torn")
             sees(terminal, "The tables cannot be read: ")
             assert "2, committed" in terminal.screen()
-        wait_for(lambda: "cannot be read" not in terminal.screen(), WAIT_S, "the store's return")
+        wait_for(lambda: "cannot be read" not in terminal.screen(), PATIENCE_S, "the store's return")
         site.batch(Visit(21))
         sees(terminal, "3, committed 1970-01-01")
         with in_the_log("_last_checkpoint", tmp_path) as never_read:
             os.mkfifo(never_read)  # who reads it waits for a writer, as for a store that hangs
             sees(terminal, "The store has not answered for ")
             terminal.press(CTRL_C)
-            assert terminal.popen.wait(10) == 0
-        wait_for(lambda: BACK in terminal.said, WAIT_S, "the first screen")
+            assert terminal.wait() == 0
+        wait_for(lambda: BACK in terminal.said, PATIENCE_S, "the first screen")
         assert terminal.said.startswith(OTHER_SCREEN)
         assert terminal.said.rindex(CURSOR_SHOWN) > terminal.said.rindex(CURSOR_HIDDEN)
         assert terminal.said.rstrip().endswith(BACK)
@@ -89,8 +88,8 @@ def test_a_screen_of_80_by_24_has_the_windows_and_a_stopped_service_in_red_until
         assert "q quits" in screen
         assert "\x1b[1;31mNothing was committed for " in terminal.said
         terminal.press(b"q")
-        assert terminal.popen.wait(10) == 0
-        wait_for(lambda: BACK in terminal.said, WAIT_S, "the first screen")
+        assert terminal.wait() == 0
+        wait_for(lambda: BACK in terminal.said, PATIENCE_S, "the first screen")
         assert terminal.modes() == terminal.modes_before
 
 
@@ -100,8 +99,8 @@ def test_a_supervisor_ends_it_as_ctrl_c_does(tmp_path: Path) -> None:
     with Terminal("pipeline.cli", "status", "--warehouse", str(tmp_path), "--watch") as terminal:
         sees(terminal, "1, committed 1970-01-01")
         terminal.popen.terminate()
-        assert terminal.popen.wait(10) == 0
-        wait_for(lambda: BACK in terminal.said, WAIT_S, "the first screen")
+        assert terminal.wait() == 0
+        wait_for(lambda: BACK in terminal.said, PATIENCE_S, "the first screen")
 
 
 @pytest.mark.parametrize(
@@ -124,8 +123,8 @@ def test_invalid_options_of_watch_are_one_sentence(
 @pytest.mark.slow
 def test_a_missing_warehouse_is_reported_before_the_screen_changes(tmp_path: Path) -> None:
     with Terminal("pipeline.cli", "status", "--warehouse", str(tmp_path), "--watch") as terminal:
-        assert terminal.popen.wait(WAIT_S) == 2
-        wait_for(lambda: "there is no Tidemark warehouse at" in terminal.said, WAIT_S, "the sentence")
+        assert terminal.wait() == 2
+        wait_for(lambda: "there is no Tidemark warehouse at" in terminal.said, PATIENCE_S, "the sentence")
         assert OTHER_SCREEN not in terminal.said
 
 
@@ -142,7 +141,7 @@ def test_a_defect_of_ours_ends_it_and_is_not_hidden() -> None:
 
     latest, stop = LatestStatus(read, timedelta(milliseconds=1), lambda: HEALTHY), Event()
     latest.keep_reading(stop)
-    assert stop.wait(WAIT_S)
+    assert stop.wait(PATIENCE_S)
     with pytest.raises(ZeroDivisionError):
         latest.raise_defect()
     console = Console(width=200)
