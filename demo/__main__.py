@@ -45,7 +45,7 @@ SITE: Final = (
     *("--truth-window", "10s"),
 )
 _PYTHON: Final = (sys.executable, "-m")
-_CAUGHT_UP_S: Final = 120
+_CAUGHT_UP_S: Final = 600
 _console = Console()
 
 

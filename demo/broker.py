@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from demo.broker_properties import write_properties
+from demo.children import free_ports
 from demo.die_with_parent import dying_with_parent
 from demo.topics import admin, answers, create_topic
 from pipeline.errors import SetUpError
@@ -26,8 +27,9 @@ from pipeline.runtime.jars import jars_of
 from pipeline.runtime.java import find_java
 
 HOST = "127.0.0.1"
-READY_S = 60.0
-STOP_S = 30.0
+READY_S = 300.0
+"""Only a broker that hangs reaches it; one that has ended is noticed at once."""
+STOP_S = 120.0
 QUOTED_LINES = 6
 
 
@@ -54,7 +56,7 @@ class Broker:
         self.heap = heap
         self.further = further or {}
         self.options = options
-        free, self._controller_port = _free_ports()
+        free, self._controller_port = free_ports(2)
         self.port = port or free
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -165,12 +167,6 @@ class Broker:
     def _log_end(self) -> str:
         lines = self.log.read_text(errors="replace").splitlines()[-QUOTED_LINES:]
         return "\n".join([f"the end of {self.log} is", *lines])
-
-
-def _free_ports() -> tuple[int, int]:
-    """Returns two ports that are free now."""
-    with socket.create_server((HOST, 0)) as first, socket.create_server((HOST, 0)) as second:
-        return first.getsockname()[1], second.getsockname()[1]
 
 
 def _check_free(port: int) -> None:

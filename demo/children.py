@@ -1,6 +1,7 @@
 """Child processes of the demo: they die with it, but not by Ctrl-C, so that it can stop them in order."""
 
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -13,7 +14,9 @@ from typing import Final
 from demo.die_with_parent import dying_with_parent
 from pipeline.errors import TidemarkError
 
-_END_S: Final = 120
+_END_S: Final = 300
+_PORTS: Final = range(15_000, 32_000)
+"""Below the ports that Linux and macOS give to outgoing connections."""
 _QUOTED_LINES: Final = 8
 
 
@@ -66,8 +69,17 @@ def child(
 
 
 def free_port() -> int:
-    """Returns a port that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Returns a port that is free now, and that no outgoing connection takes before it is used."""
+    (port,) = free_ports(1)
+    return port
+
+
+def free_ports(count: int) -> list[int]:
+    """Returns different ports, like `free_port`."""
+    ports = dict[int, None]()
+    while len(ports) < count:
+        with socket.socket() as probe, suppress(OSError):
+            port = secrets.choice(_PORTS)
+            probe.bind(("127.0.0.1", port))
+            ports[port] = None
+    return [*ports]

@@ -24,7 +24,7 @@ CLOSED: Final = {
     "spark.network.crypto.enabled": "true",
 }
 """Settings that authenticate master, workers, drivers and executors to each other."""
-_UP_S: Final = 90.0
+_UP_S: Final = 300.0
 _PAUSE_S: Final = 0.1
 
 

@@ -7,7 +7,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from pipeline.errors import SetUpError
 
-DEADLINE_S = 30.0
+DEADLINE_S = 300.0
 PAUSE_S = 0.02
 
 
