@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from confluent_kafka import Producer
 
-from tests.support.topic_writer import PATIENCE_S
+from tests.support.waiting import PATIENCE_S
 
 _AT_ONCE = 10_000
 _QUEUED = 90_000

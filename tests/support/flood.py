@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from tests.support.waiting import PATIENCE_S
+
 _METHODS = b"GET POST PUT HEAD OPTIONS TRACE CONNECT get \x00".split(b" ")
 _PATHS = b"/ /healthz /metrics /login /users?id= /events /reports/ /static/ // *".split()
 _NAMES = (
@@ -34,7 +36,7 @@ def dripping(port: int, connections: int, begun: bytes = BEGUN) -> Iterator[list
     with ExitStack() as stack:
         clients = []
         for _ in range(connections):
-            clients.append(stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30)))
+            clients.append(stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)))
             with suppress(OSError):
                 clients[-1].sendall(begun)
         for client in clients:

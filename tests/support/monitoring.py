@@ -18,10 +18,9 @@ from demo.children import free_port
 from tests.deploy.files import PROMETHEUS
 from tests.deploy.rules import ALERTMANAGER, RULES, tool
 from tests.support.processes import Process
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.yaml_text import parsed
 
-PATIENCE_S: Final = 60
 FASTER: Final = 25
 """Divides every duration of the shipped rules, so that alerts soon fire and end: `for`, ranges and offsets."""
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}

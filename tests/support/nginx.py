@@ -21,7 +21,7 @@ from typing import Final, NamedTuple, Self
 
 from demo.children import free_port
 from demo.die_with_parent import dying_with_parent
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 
 NGINX: Final = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
 HOST: Final = "127.0.0.1"
@@ -64,14 +64,14 @@ class Nginx:
         self._process = subprocess.Popen(dying_with_parent(command))
 
     def __enter__(self) -> Self:
-        wait_for(lambda: (self.folder / "nginx.pid").exists() and _answers(self.port), 20, "nginx")
+        wait_for(lambda: (self.folder / "nginx.pid").exists() and _answers(self.port), PATIENCE_S, "nginx")
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._process.send_signal(signal.SIGQUIT)  # it writes its logs to the end
-        self._process.wait(20)
+        self._process.wait(PATIENCE_S)
 
 
 class Asked(NamedTuple):
@@ -132,12 +132,12 @@ def _asked(outcome: str, path: str, chance: random.Random, headers: dict[str, st
 
 def _ask(port: int, address: str, asked: Asked) -> None:
     if not asked.method:
-        with socket.create_connection((HOST, port), 20, (address, 0)) as plain:
+        with socket.create_connection((HOST, port), PATIENCE_S, (address, 0)) as plain:
             plain.sendall(b"\x16\x03\x01\x02 hello\r\n\r\n")
             while plain.recv(1024):
                 pass
         return
-    client = http.client.HTTPConnection(HOST, port, timeout=20, source_address=(address, 0))
+    client = http.client.HTTPConnection(HOST, port, timeout=PATIENCE_S, source_address=(address, 0))
     agent = {"User-Agent": asked.agent.encode()} if asked.agent else {}
     client.request(asked.method, asked.path, headers={**asked.headers, **agent})
     client.getresponse().read()

@@ -1,7 +1,6 @@
 """An object store for the tests: SeaweedFS, one process, with buckets and a key as S3 has them."""
 
 import json
-import socket
 import sys
 import urllib.error
 import urllib.request
@@ -11,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from demo.children import free_ports
 from tests.support.processes import Process
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 
 HOST: Final = "127.0.0.1"
-_UP_S: Final = 60
 _PROGRAM: Final = Path(sys.executable).with_name("weed")
 _KEY: Final = {"accessKey": "tidemark", "secretKey": "a-secret-of-the-tests"}
 _IDENTITIES: Final = {"identities": [{"name": "tidemark", "credentials": [_KEY], "actions": ["Admin"]}]}
@@ -30,7 +29,7 @@ class ObjectStore:
     """A store whose data and address outlive its process."""
 
     folder: Path
-    ports: dict[str, int] = field(default_factory=lambda: dict(zip(_PORTS, _free_ports(len(_PORTS)), strict=True)))
+    ports: dict[str, int] = field(default_factory=lambda: dict(zip(_PORTS, free_ports(len(_PORTS)), strict=True)))
     process: Process | None = None
 
     @property
@@ -62,7 +61,9 @@ class ObjectStore:
         here += ["-s3.port.iceberg=0", "-s3.port.lance=0"]
         command = [str(_PROGRAM), "server", *here, *options, *small, f"-s3.config={identities}"]
         self.process = Process(command, self.folder / "store.log")
-        wait_for(lambda: self._answers(self.endpoint) and self._answers(self._filer), _UP_S, "the start of the store")
+        wait_for(
+            lambda: self._answers(self.endpoint) and self._answers(self._filer), PATIENCE_S, "the store's start"
+        )
 
     def kill(self) -> None:
         """Ends it as a power cut would."""
@@ -82,7 +83,7 @@ class ObjectStore:
         assert self.process is not None
         assert self.process.alive, self.process.said
         try:
-            urllib.request.urlopen(address, timeout=5).close()  # noqa: S310 - our own
+            urllib.request.urlopen(address, timeout=PATIENCE_S).close()  # noqa: S310 - our own
         except urllib.error.HTTPError:
             return True  # it wants a key
         except OSError:
@@ -99,12 +100,3 @@ def object_store(folder: Path) -> Iterator[ObjectStore]:
         yield store
     finally:
         store.kill()
-
-
-def _free_ports(number: int) -> list[int]:
-    """Returns ports on which no process listens now."""
-    sockets = [socket.create_server((HOST, 0)) for _ in range(number)]
-    ports = [server.getsockname()[1] for server in sockets]
-    for server in sockets:
-        server.close()
-    return ports

@@ -14,8 +14,8 @@ from typing import Self
 from benchmarks.measure import children
 from demo.die_with_parent import dying_with_parent
 from tests.support.brief_java import BRIEF_DRIVER
+from tests.support.waiting import PATIENCE_S
 
-STOP_S = 90
 SMALL_DRIVER = {"TIDEMARK_SPARK__CONF": json.dumps(BRIEF_DRIVER)}
 
 
@@ -60,12 +60,13 @@ class Process:
             with suppress(ProcessLookupError):
                 os.killpg(os.getpgid(pid), number)
 
-    def wait(self, seconds: float = STOP_S) -> int:
-        """Returns the exit code; fails if the command does not end in time."""
+    def wait(self, seconds: float = PATIENCE_S) -> int:
+        """Returns the exit code; fails if the command runs after `seconds`, or `PATIENCE_S` if that is more."""
+        limit_s = max(seconds, PATIENCE_S)
         try:
-            return self.popen.wait(seconds)
+            return self.popen.wait(limit_s)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"still running after {seconds:g} s: {self.said[-2000:]}") from None
+            raise AssertionError(f"still running after {limit_s:g} s: {self.said[-2000:]}") from None
 
     def kill(self) -> None:
         """Kills the whole group, as a power cut would."""

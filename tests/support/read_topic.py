@@ -8,10 +8,8 @@ from threading import Event, Thread
 from pipeline.settings.model import Settings
 from tests.support.kafka_cluster import Cluster
 from tests.support.topic_writer import Raw, send
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import records
-
-PATIENCE_S = 90
 
 
 @dataclass

@@ -15,7 +15,7 @@ from pipeline.runtime.download import fetch
 from pipeline.runtime.jars import cache
 from pipeline.runtime.java import find_java
 from tests.support.processes import Process
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 
 VERSION = "3.0.9"
 """The newest that Java 17 runs."""
@@ -24,7 +24,6 @@ URL = (
     "https://repo1.maven.org/maven2/io/apicurio/apicurio-registry-app/"
     f"{VERSION}/apicurio-registry-app-{VERSION}-all.tar.gz"
 )
-_START_S = 120
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ def schema_registry(folder: Path) -> Iterator[SchemaRegistry]:
     registry = SchemaRegistry(f"http://127.0.0.1:{port}/apis/ccompat/v7")
     command = [str(find_java() / "bin" / "java"), *java, "-jar", str(_program())]
     with Process(command, folder / "registry.log") as process:
-        wait_for(lambda: _answers(registry.url) or not process.alive, _START_S, "the registry")
+        wait_for(lambda: _answers(registry.url) or not process.alive, PATIENCE_S, "the registry")
         assert process.alive, process.said[-2000:]
         yield registry
 
@@ -70,7 +69,7 @@ def _program() -> Path:
 
 def _answers(url: str) -> bool:
     try:
-        with urllib.request.urlopen(f"{url}/subjects", timeout=5):  # noqa: S310 - our own address
+        with urllib.request.urlopen(f"{url}/subjects", timeout=PATIENCE_S):  # noqa: S310 - our own address
             return True
     except OSError:
         return False

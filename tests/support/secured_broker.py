@@ -24,6 +24,7 @@ from demo.broker import Broker
 from demo.children import free_port
 from tests.support.certificates import Authority, Pair
 from tests.support.tokens import TokenServer
+from tests.support.waiting import PATIENCE_S
 
 MARK: Final = "hunter2bqkz"
 PASSWORD: Final = f"pa\"ss\\w'ord = ${{x}}; {{y}} {MARK}"
@@ -56,7 +57,7 @@ class SecuredBroker:
         )
         admin = AdminClient({"bootstrap.servers": self.broker.bootstrap_servers})  # a variable keeps it open
         for done in admin.create_acls([rule]).values():
-            done.result(30)
+            done.result(PATIENCE_S)
 
 
 @contextmanager
@@ -118,4 +119,4 @@ def _add_users(bootstrap_servers: str) -> None:
     ]
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})  # a variable keeps it open
     for done in admin.alter_user_scram_credentials(users).values():
-        done.result(30)
+        done.result(PATIENCE_S)

@@ -4,14 +4,18 @@ import fcntl
 import os
 import pty
 import re
+import signal
 import struct
 import subprocess
 import sys
 import termios
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
+
+from tests.support.waiting import PATIENCE_S
 
 CTRL_C = b"\x03"
 OTHER_SCREEN, BACK, CURSOR_HIDDEN, CURSOR_SHOWN = "\x1b[?1049h", "\x1b[?1049l", "\x1b[?25l", "\x1b[?25h"
@@ -60,6 +64,10 @@ class Terminal:
         """Presses keys."""
         os.write(self._ours, keys)
 
+    def wait(self) -> int:
+        """Returns the exit code once the program has ended."""
+        return self.popen.wait(PATIENCE_S)
+
     def _listen(self) -> None:
         try:
             while heard := os.read(self._ours, 65536):
@@ -73,8 +81,9 @@ class Terminal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.popen.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(self.popen.pid, signal.SIGKILL)
         self.popen.wait()
         os.close(self._theirs)
-        self._thread.join(10)
+        self._thread.join(PATIENCE_S)
         os.close(self._ours)

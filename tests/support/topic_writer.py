@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from confluent_kafka import Producer
 
 from producers.encode import encode_one
-
-PATIENCE_S = 30.0
+from tests.support.waiting import PATIENCE_S
 
 
 @dataclass(frozen=True)
