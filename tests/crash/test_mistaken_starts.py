@@ -23,7 +23,7 @@ from tests.support.warehouse import batches, latest_batch, rows
 
 MakeTopic = Callable[..., str]
 START = 1_000_000
-PATIENCE_S = 30
+PATIENCE_S = 600
 TIME = {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "1h"}
 RULES: dict[str, Any] = {"time": TIME, "window": {"size": "10s"}}
 ONLY_PAGES = {"page_traffic": {"keys": ["page_url"]}}

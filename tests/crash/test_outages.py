@@ -24,7 +24,7 @@ from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 
 TOPIC = "clicks"
-PATIENCE_S = 180
+PATIENCE_S = 600
 START_MS = 1_000_000
 RULES = (
     *("--batch.interval", "200ms", "--kafka.connect-timeout", "1s", "--metrics.max-age", "5s"),
@@ -51,7 +51,7 @@ class Watched:
 
     def ask(self, path: str) -> str:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=PATIENCE_S) as answer:
                 status, body = answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             status, body = error.code, error.read().decode()
@@ -144,4 +144,4 @@ def stop_without_a_broker(watched: Watched) -> None:
     watched.broker.stop()
     wait_for(lambda: "restarts" in watched.ask("/healthz"), PATIENCE_S, "the next outage")
     watched.process.send(signal.SIGTERM)
-    assert watched.process.wait(60) == 0, watched.process.said
+    assert watched.process.wait(PATIENCE_S) == 0, watched.process.said

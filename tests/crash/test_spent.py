@@ -22,7 +22,7 @@ from tests.support.warehouse import EPOCH, batches, has_read, latest_batch, page
 
 MakeTopic = Callable[..., str]
 START = 1_000_000
-PATIENCE_S = 60
+PATIENCE_S = 600
 REFUSED = pytest.raises(DeltaError, match="failed validation check")
 NO_PANES, NO_COMMIT = (Refusal(table, f"batch < {EPOCH + 2}") for table in ("panes", "ledger"))
 
