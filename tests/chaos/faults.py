@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from tests.chaos.lives import FAILED, POINT, last_words
+from tests.chaos.lives import FAILED, PATIENCE_S, POINT, last_words
 from tests.chaos.points import Point
 from tests.chaos.rules import Action, Rule
-from tests.chaos.scene import PATIENCE_S, Scene
+from tests.chaos.scene import Scene
 from tests.support.frozen import frozen
 from tests.support.waiting import wait_for
 

@@ -13,6 +13,7 @@ from tests.support.against_truth import ledger_version
 from tests.support.processes import SMALL_DRIVER, Process
 from tests.support.waiting import wait_for
 
+PATIENCE_S = 600
 FAILED = 1
 POINT = "point"
 """The rule under which a process comes to the point where a fault strikes."""
@@ -38,7 +39,7 @@ class Command:
     def java(self) -> int:
         """The process id of its JVM."""
         session = self.process.popen.pid
-        return wait_for(lambda: next(iter(processes_of(session, "java")), None), 5, "a JVM of the command")
+        return wait_for(lambda: next(iter(processes_of(session, "java")), None), PATIENCE_S, "a JVM of the command")
 
 
 @dataclass
@@ -98,7 +99,7 @@ class Lives:
     def let_pass(self, seconds: float) -> None:
         """So much time passes, and the service is tended meanwhile."""
         until = time.monotonic() + seconds
-        self.wait_for(lambda: time.monotonic() >= until, seconds + 60, "the passing of time")
+        self.wait_for(lambda: time.monotonic() >= until, seconds + PATIENCE_S, "the passing of time")
 
     def await_commits(self, count: int, seconds: float) -> None:
         """Returns when the ledger has grown by this number of commits."""

@@ -12,10 +12,10 @@ from demo.broker import Broker
 from demo.standalone import CLOSED, HOST
 from tests.chaos.faults import Fault, Need
 from tests.chaos.growth import can_grow, scatter
-from tests.chaos.lives import Command, Lives, last_words
+from tests.chaos.lives import PATIENCE_S, Command, Lives, last_words
 from tests.chaos.points import AFTER_WRITES, Approach, Point
 from tests.chaos.rules import Action
-from tests.chaos.scene import PATIENCE_S, Scene
+from tests.chaos.scene import Scene
 from tests.chaos.site import SILENCE, WINDOW, Site
 from tests.chaos.verdict import assert_well
 from tests.cluster.standalone import cluster_without_python

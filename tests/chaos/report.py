@@ -80,7 +80,7 @@ two columns at a time: compare them with each other, not with yours.
   process of the service, its tables, and the record of what the producer sent.
 - `make chaos ARGS="--points in-commit --faults lie kill"` runs some cells. `--minute 5` shortens long faults, `--jobs`
   is the number of concurrent columns, `--seed` repeats the same events.
-- The test suite runs a sample of the cells that covers every row and every column.
+- CI runs cells that a seed draws. Each night runs a sample that covers every row and every column.
 """
 
 

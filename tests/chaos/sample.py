@@ -1,12 +1,13 @@
-"""The cells that the test suite plays each time: every point and every fault is among them.
+"""Cells of the fault matrix for the test suite: some that a seed draws, and a sample with every point and every fault.
 
 Several are played one after the other on one stream: a life of the service costs more than all that is done to it.
 """
 
 import os
+import random
 from pathlib import Path
 
-from tests.chaos.faults import FAULTS, OFTEN
+from tests.chaos.faults import FAULTS, OFTEN, Need
 from tests.chaos.play import Play, Strike, perform
 from tests.chaos.points import POINTS
 from tests.support.kafka_cluster import Cluster
@@ -36,6 +37,7 @@ _CELLS = {
     ),
 }
 _OPTIONS = {"executors": ("--spark.large", "executors", "--spark.large-from", "1")}
+_DRAWN = 3
 _POINTS = {point.name: point for point in POINTS}
 _FAULTS = {fault.name: fault for fault in (*FAULTS, OFTEN)}
 
@@ -47,6 +49,16 @@ def sample(*names: str) -> dict[str, Play]:
         for name, cells in _CELLS.items()
         if not names or name in names
     }
+
+
+def drawn(seed: int) -> Play:
+    """Returns a play of a fault of the broker and three others, each at another point."""
+    chance = random.Random(seed)
+    faults = chance.sample([fault for fault in FAULTS if fault.need is None], _DRAWN)
+    faults.append(chance.choice([fault for fault in FAULTS if fault.need is Need.OWN_BROKER]))
+    chance.shuffle(faults)
+    strikes = map(Strike, chance.sample(POINTS, len(faults)), faults)
+    return Play(tuple(strikes), MINUTE_S, seed)
 
 
 def _strikes(cells: tuple[tuple[str, str], ...]) -> tuple[Strike, ...]:

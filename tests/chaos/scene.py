@@ -12,8 +12,6 @@ from tests.chaos.site import Site
 from tests.cluster.standalone import executors_of
 from tests.support.against_truth import epochs
 
-PATIENCE_S = 300
-
 
 @dataclass
 class Scene:

@@ -17,7 +17,7 @@ from tests.support.processes import Process, producers
 
 K = TypeVar("K")
 PARTITIONS = 3
-_TIMEOUT_S = 30
+_TIMEOUT_S = 600
 # As long as the windows of the service, for comparison.
 WINDOW = "2s"
 WINDOW_MS = 2_000
@@ -79,7 +79,7 @@ class Site:
     def _end(process: Process) -> None:
         assert process.alive, process.said
         process.send(signal.SIGTERM)
-        assert process.wait() == 0, process.said
+        assert process.wait(_TIMEOUT_S) == 0, process.said
 
     def _truth(self, number: int) -> Path:
         return self.folder / f"truth-{number}.json"

@@ -29,7 +29,7 @@ from tests.support.against_truth import assert_matches_truth, ledger_version
 from tests.support.processes import Process, producers, tidemark
 from tests.support.waiting import wait_for
 
-PATIENCE_S = 300
+PATIENCE_S = 600
 SAMPLE_S = 20
 COLD_S = 60
 # As in production: a JVM of the other tests has compiled all that it can keep after a minute, and compiles no more.
@@ -177,7 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             while soak.minute < own.minutes:
                 soak.live(chance.uniform(0.5, 1.5) * own.kill_every * 60)
             site.popen.terminate()
-            assert site.wait() == 0, site.said
+            assert site.wait(PATIENCE_S) == 0, site.said
         with tidemark(Path(folder) / "last.log", "run", *soak.where, *RULES, "--until-caught-up") as last:
             assert last.wait(PATIENCE_S) == 0, last.said
         console.print(assert_matches_truth(soak.warehouse, Truth.load(truth)))

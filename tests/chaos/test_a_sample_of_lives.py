@@ -1,4 +1,4 @@
-"""Some cells of the fault matrix, so that every point and every fault is met: a store that fails, and lives that do."""
+"""Cells of the fault matrix that the seed of the run draws; by night, a store and lives that fail at every point."""
 
 from pathlib import Path
 
@@ -6,14 +6,15 @@ import pytest
 
 from tests.chaos.library import NEEDS_FAULTS
 from tests.chaos.play import Play
-from tests.chaos.sample import assert_played_well, sample
+from tests.chaos.sample import assert_played_well, drawn, sample
 from tests.support.kafka_cluster import Cluster
+from tests.support.seeds import SEED
 
-HERE = sample("a_store_and_lives_that_fail")
+ALL = [pytest.param(play, marks=pytest.mark.nightly) for play in sample("a_store_and_lives_that_fail").values()]
 
 
 @NEEDS_FAULTS
 @pytest.mark.long
-@pytest.mark.parametrize("play", HERE.values(), ids=HERE)
+@pytest.mark.parametrize("play", [drawn(SEED), *ALL], ids=["drawn", "all"])
 def test_the_service_goes_on_and_the_tables_are_right(broker: Cluster, tmp_path: Path, play: Play) -> None:
     assert_played_well(play, broker, tmp_path / "play")

@@ -14,7 +14,7 @@ from tests.support.processes import Process
 
 pytestmark = [pytest.mark.slow, NEEDS_FAULTS]
 
-PATIENCE_S = 60
+PATIENCE_S = 600
 # Each way in which the pipeline commits, after an append that nothing disturbs.
 PROGRAM = """
 import sys

@@ -17,7 +17,7 @@ from tests.support.waiting import wait_for
 
 pytestmark = [pytest.mark.slow, NEEDS_FAULTS]
 
-PATIENCE_S = 60
+PATIENCE_S = 600
 LOG_ENTRY = "table/_delta_log/*.json"
 DATA = "table/part-*"
 # Each word of the command line is a step; what a step raises is printed, and the next one follows.
