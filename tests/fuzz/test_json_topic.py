@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from pipeline.app import open_service
 from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Policy, Verdict
@@ -17,9 +19,11 @@ from tests.fuzz.oracle import Outcome
 from tests.fuzz.seeds import NOW, USERS
 from tests.support.judge import judge
 from tests.support.kafka_cluster import Cluster
+from tests.support.seeds import SEED
 from tests.support.services import settings_of
 
-COUNT: Final = 10_000
+COUNT: Final = 3_000
+COUNT_BY_NIGHT: Final = 10_000
 LARGEST: Final = 900_000
 KEYS: Final = (b"ann", None, b"", b"\xff\xfe")
 VERDICTS: Final = {Verdict.COUNTED: Check.PASSED, Verdict.FUTURE: Check.FUTURE}
@@ -56,7 +60,12 @@ def outcome(value: bytes | None, policy: Policy) -> Outcome:
     return Outcome(VERDICTS.get(judge(time, NOW, None, policy), Check.EVENT_TIME), time, name)
 
 
-def test_each_record_is_judged_by_its_bytes(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "count", [COUNT, pytest.param(COUNT_BY_NIGHT, marks=pytest.mark.nightly)], ids=["sample", "many"]
+)
+def test_each_record_is_judged_by_its_bytes(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, count: int
+) -> None:
     topic = make_topic(partitions=1)
     settings = settings_of(
         broker,
@@ -67,7 +76,7 @@ def test_each_record_is_judged_by_its_bytes(broker: Cluster, make_topic: Callabl
         dead_letters={"limit": 1},
     )
     values: list[bytes | None] = [None, *(value for value in at_the_bounds() if len(value) < LARGEST)]
-    values += json_mutants(events(), COUNT, 1)
+    values += json_mutants(events(), count, SEED)
     keys = [KEYS[number % len(KEYS)] for number in range(len(values))]
     Bulk(broker.bootstrap_servers, topic, 1, NOW).send(values, keys)
     with open_service(settings) as service:
