@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.broker, pytest.mark.jvm]
 
 TOPIC = "clicks"
 EVENTS = 300
-PATIENCE_S = 120
+PATIENCE_S = 600
 Tree = dict[str, dict[str, str]]
 Enter = Callable[[str, Tree], None]
 
@@ -247,7 +247,7 @@ logger.spark.level = debug
 
 
 def fetch(port: int, path: str) -> str:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=PATIENCE_S) as answer:
         body: bytes = answer.read()
     return body.decode()
 

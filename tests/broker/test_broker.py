@@ -16,7 +16,7 @@ from demo.broker import Broker
 from pipeline.errors import SetUpError
 from tests.support.kafka_cluster import Cluster, container_cluster, docker_answers
 
-DEADLINE_S = 30.0
+DEADLINE_S = 600.0
 
 
 def send(bootstrap_servers: str, topic: str, value: bytes) -> None:

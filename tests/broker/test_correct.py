@@ -1,5 +1,6 @@
 """Too-late events are added to the closed windows they belong to: each once, whichever process dies on the way."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,11 +27,13 @@ REPORTS: dict[str, dict[str, Any]] = {
 TIME = {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "1h", "max_future_skew": "1h"}
 
 
-@pytest.fixture
-def late(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path) -> Iterator[Settings]:
+@pytest.fixture(scope="module")
+def played(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """Windows of 10 s; after the watermark has come to 50 s, five events come too late, for one report or for all."""
-    topic = make_topic(1, **ANY_TIMESTAMP)
-    settings = settings_of(broker, topic, tmp_path, time=TIME, window={"size": "10s"}, reports=REPORTS)
+    warehouse = tmp_path_factory.mktemp("late")
+    topic = f"correct-{warehouse.parent.name}"
+    broker.create_topic(topic, 1, **ANY_TIMESTAMP)
+    settings = settings_of(broker, topic, warehouse, time=TIME, window={"size": "10s"}, reports=REPORTS)
     steps = [
         [event("ann", 12_000), event("ann", 18_000), event("bob", 31_000, "click")],
         [event("bob", 50_000)],
@@ -40,8 +43,15 @@ def late(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path) -> Ite
     ]
     with open_service(settings, now=Clock()) as service:
         take(service, broker, topic, steps)
-    yield settings
-    assert_conserved(Path(settings.warehouse))
+    return settings
+
+
+@pytest.fixture
+def late(played: Settings, tmp_path: Path) -> Iterator[Settings]:
+    """A copy of the warehouse."""
+    shutil.copytree(played.warehouse, tmp_path / "warehouse")
+    yield played.model_copy(update={"warehouse": str(tmp_path / "warehouse")})
+    assert_conserved(tmp_path / "warehouse")
 
 
 def published(settings: Settings, name: str) -> dict[tuple[Any, ...], tuple[int, int, int]]:

@@ -14,7 +14,7 @@ from producers import cli as producers_cli
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.slow
-PATIENCE_S = 60
+PATIENCE_S = 600
 TYPO = "clicsk"
 VERBS = {
     "run": (["run", "--metrics.port=0"], 2),

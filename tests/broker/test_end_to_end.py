@@ -41,7 +41,7 @@ CHECKS = {
     "tombstone": Check.EMPTY_VALUE,
 }
 HOUR_MS = 3_600_000
-PATIENCE_S = 120
+PATIENCE_S = 600
 PATIENT = {"bound": "10s", "allowed_lateness": "1m", "idle_timeout": "1h"}
 
 

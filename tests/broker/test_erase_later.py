@@ -23,7 +23,7 @@ from tests.support.warehouse import rows
 
 ANN, CID, DAN = "ann-of-clear-text", "cid-of-clear-text", "dan-of-clear-text"
 KEY = "the-key-of-this-test-which-nobody-else-has"
-PATIENCE_S = 90
+PATIENCE_S = 600
 TIME = {"bound": "0s", "allowed_lateness": "2s", "idle_timeout": "1h", "max_future_skew": "1h"}
 HOW = {
     "time": TIME,

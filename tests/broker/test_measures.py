@@ -70,7 +70,16 @@ def published(settings: Settings, name: str) -> Cells:
     }
 
 
-def test_each_report_has_the_measures_it_is_configured_with(settings: Settings) -> None:
+def test_measures_are_right_for_spark_too_and_after_corrections(settings: Settings, broker: Cluster) -> None:
+    """One play for all parts, because each takes two lives of a service: each part goes on where the last ended."""
+    each_report_has_the_measures_it_is_configured_with(settings)
+    spark_counts_the_users_of_any_stretch_from_the_sketches(settings)
+    before = ends(settings)
+    a_correction_adds_its_user(settings, broker)
+    a_correction_moves_the_times_and_the_last_page(settings, broker, before)
+
+
+def each_report_has_the_measures_it_is_configured_with(settings: Settings) -> None:
     assert published(settings, "visitors") == {
         ("/a", 0): (2, 2),
         ("/b", 0): (2, 2),
@@ -103,7 +112,7 @@ def ends(settings: Settings) -> dict[tuple[str, int], tuple[str, int, int]]:
     }
 
 
-def test_spark_counts_the_users_of_any_stretch_from_the_sketches(settings: Settings) -> None:
+def spark_counts_the_users_of_any_stretch_from_the_sketches(settings: Settings) -> None:
     spark = SparkSession.getActiveSession()
     assert spark is not None
     sketches = spark.read.format("delta").load(f"{settings.warehouse}/visitors")
@@ -117,7 +126,7 @@ def test_spark_counts_the_users_of_any_stretch_from_the_sketches(settings: Setti
     assert told == [4, 5]
 
 
-def test_a_correction_adds_its_user(settings: Settings, broker: Cluster) -> None:
+def a_correction_adds_its_user(settings: Settings, broker: Cluster) -> None:
     topic = settings.kafka.topic
     with open_service(settings, now=Clock(LATER)) as service:
         send(broker.bootstrap_servers, topic, [visit("dan", 3, "/a"), visit("ann", 4, "/a"), visit("dan", 61, "/c")])
@@ -129,8 +138,11 @@ def test_a_correction_adds_its_user(settings: Settings, broker: Cluster) -> None
     assert published(settings, "site")[(0,)] == (4, 4)
 
 
-def test_a_correction_moves_the_times_and_the_last_page(settings: Settings, broker: Cluster) -> None:
+def a_correction_moves_the_times_and_the_last_page(
+    settings: Settings, broker: Cluster, before: dict[tuple[str, int], tuple[str, int, int]]
+) -> None:
     shown_before = {("ann", 0): ("/b", 1, 7), ("bob", 0): ("/a", 8, 8), ("cat", 0): ("/b", 9, 9)}
+    assert before.items() >= shown_before.items()
     assert ends(settings).items() >= shown_before.items()
     topic, late = settings.kafka.topic, [visit("bob", 9, "/c"), visit("bob", 5, "/d"), visit("dan", 61, "/c")]
     with open_service(settings, now=Clock(LATER)) as service:

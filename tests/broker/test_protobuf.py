@@ -28,7 +28,7 @@ PAGE = (ROOT / "docs" / "protobuf.md").read_text()
 BLOCKS = dict(re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
 NOON = 1_714_564_800_000
 """2024-05-01T12:00:00Z."""
-PATIENCE_S = 60
+PATIENCE_S = 600
 
 
 def varint(number: int) -> bytes:

@@ -25,6 +25,7 @@ MakeTopic = Callable[..., str]
 Record = tuple[int, int, bytes | None, bytes | None, int]
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 LARGE = 3_000_000
+PATIENCE_S = 600
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def sent(broker: Cluster, topic: str, partition: int, **options: Any) -> list[Re
     records = [(partition, 0, key, value, 1000 + number) for number, (key, value) in enumerate(CONTENTS)]
     for _, _, key, value, time_ms in records:
         producer.produce(topic, value, key, partition, timestamp=time_ms)
-    assert producer.flush(30) == 0
+    assert producer.flush(PATIENCE_S) == 0
     return records
 
 
@@ -95,7 +96,7 @@ def test_a_large_record_is_read_whole(spark: SparkSession, broker: Cluster, make
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "message.max.bytes": 2 * LARGE})
     for number in range(3):
         producer.produce(topic, bytes([number]) * LARGE, partition=0)
-    assert producer.flush(30) == 0
+    assert producer.flush(PATIENCE_S) == 0
     found = read(ranges_of(spark, broker, topic, {}, {0: 3}), events)
     assert [record[3] for record in found] == [bytes([number]) * LARGE for number in range(3)]
 

@@ -18,7 +18,7 @@ from tests.support.warehouse import batches, latest_batch, page_views
 
 MakeTopic = Callable[..., str]
 START = 1_000_000
-PATIENCE_S = 30
+PATIENCE_S = 600
 SETTINGS = {"time": {"bound": "5s", "allowed_lateness": "0s", "idle_timeout": "1h"}, "window": {"size": "10s"}}
 
 

@@ -17,6 +17,7 @@ from tests.support.warehouse import page_views
 
 MakeTopic = Callable[..., str]
 START = 1_000_000
+PATIENCE_S = 600
 SETTINGS = {"time": {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "1h"}, "window": {"size": "10s"}}
 
 
@@ -30,14 +31,14 @@ def transaction(producer: Producer, topic: str, records: Sequence[Raw]) -> None:
 
 def transactional(broker: Cluster, name: str) -> Producer:
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": name})
-    producer.init_transactions(30)
+    producer.init_transactions(PATIENCE_S)
     return producer
 
 
 def wait_for_markers(settings: Settings, readable_ends: dict[int, int], ends: dict[int, int]) -> None:
     """Waits for the markers of ended transactions: the coordinator writes them after it has answered the producer."""
     topic, written = connect(settings.kafka), (dict.fromkeys(ends, 0), readable_ends, ends)
-    wait_for(lambda: topic.offsets() == written, 30, f"the markers of transactions: {written}")
+    wait_for(lambda: topic.offsets() == written, PATIENCE_S, f"the markers of transactions: {written}")
 
 
 def test_committed_transactions_are_read_and_aborted_ones_are_a_gap(

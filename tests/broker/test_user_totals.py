@@ -19,6 +19,7 @@ from tests.support.warehouse import milliseconds, rows, user_totals
 
 TIME = {"bound": "20s", "allowed_lateness": "10s", "idle_timeout": "1h", "max_future_skew": "1h"}
 GAP_MS = 7_000
+PATIENCE_S = 600
 REPLACED = 'tidemark_table_replaced_bytes_total{purpose="publication",table="user_totals"}'
 Event = tuple[str, int, str]
 COMPACTED = Tuning(upkeep_batches=1, merged_runs=2)
@@ -102,17 +103,17 @@ def test_a_service_in_its_loop_writes_the_buckets_of_users_who_came(
     send(broker.bootstrap_servers, topic, [event(user, 5_000) for user in many])
     send(broker.bootstrap_servers, topic, [event("ann", 15_000)])
     with open_service(settings, now=Clock(LATER), tuning=tuning) as service, running(service) as is_running:
-        wait_for(lambda: len(seen(tmp_path)) == 31 or not is_running(), 60, "the totals")
+        wait_for(lambda: len(seen(tmp_path)) == 31 or not is_running(), PATIENCE_S, "the totals")
         before = files(tmp_path)
         send(broker.bootstrap_servers, topic, [event("user-7", 25_000)])
-        wait_for(lambda: seen(tmp_path).get("user-7") == 25_000 or not is_running(), 60, "the totals")
+        wait_for(lambda: seen(tmp_path).get("user-7") == 25_000 or not is_running(), PATIENCE_S, "the totals")
         after = files(tmp_path)
-        wait_for(lambda: metric(service, REPLACED) > 0 or not is_running(), 60, "a reading of the logs")
+        wait_for(lambda: metric(service, REPLACED) > 0 or not is_running(), PATIENCE_S, "a reading of the logs")
     assert len(before) > 8
     assert len(before - after) == 1, "the bucket of the one who came again"
     with open_service(settings, now=Clock(LATER), tuning=tuning) as service, running(service) as is_running:
         send(broker.bootstrap_servers, topic, [event("user-8", 35_000)])
-        wait_for(lambda: seen(tmp_path).get("user-8") == 35_000 or not is_running(), 60, "the totals")
+        wait_for(lambda: seen(tmp_path).get("user-8") == 35_000 or not is_running(), PATIENCE_S, "the totals")
     assert len(after - files(tmp_path)) == 1, "a start writes no more than that"
     assert seen(tmp_path) == {**dict.fromkeys(many, 5_000), "ann": 15_000, "user-7": 25_000, "user-8": 35_000}
     assert_conserved(tmp_path)
