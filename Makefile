@@ -88,10 +88,11 @@ release: $(SYNCED) ## build wheel, sdist, chart, SBOM, checksums and image into 
 lock: $(SYNCED) ## write the locks of jars from the versions in dev/lock_jars.py (needs Maven)
 	$(RUN) dev.lock_jars
 
-pages: $(SYNCED) ## generate docs/metrics.md, docs/tables.md and Grafana's dashboards
+pages: $(SYNCED) ## generate docs/metrics.md, docs/tables.md, Grafana's dashboards and the first line of pages that quote runs
 	$(RUN) dev.metrics_page
 	$(RUN) dev.tables_page
 	$(RUN) dev.dashboards
+	$(RUN) tests.support.evidence
 
 site: $(SYNCED) ## build the documents as a web site in build/site/html; a link that leads nowhere fails
 	$(RUN) dev.site

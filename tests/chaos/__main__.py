@@ -5,9 +5,8 @@ each of its cells is played alone, to find the cell that failed.
 """
 
 import argparse
-import random
+import math
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -17,15 +16,20 @@ from pathlib import Path
 
 from rich.console import Console
 
+from tests.chaos.budget import affordable
 from tests.chaos.faults import FAULTS
 from tests.chaos.library import why_not
 from tests.chaos.play import Outcome, Play, Strike, perform
 from tests.chaos.points import POINTS
-from tests.chaos.report import as_table, columns_of, keep
+from tests.chaos.report import as_table, columns_of, keep, kept_columns
+from tests.support.evidence import run_now
 from tests.support.kafka_cluster import Cluster, any_cluster
+from tests.support.seeds import SEED
+from tests.support.summary import Summary
 
 # The matrix has a dozen columns, also where the width of the terminal is unknown.
 _console = Console(soft_wrap=True, width=max(Console().width, 140))
+_summary = Summary()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,17 +43,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if any(folder.iterdir()):
         _console.print(f"chaos: {folder} is not empty; name another --folder")
         return 2
-    seed = chosen.seed or random.randrange(1, 10**6)
     points, faults = (_named(all_, names) for all_, names in ((POINTS, chosen.points), (FAULTS, chosen.faults)))
-    commit = _commit()
-    plays = [Play(tuple(Strike(point, fault) for point in points), chosen.minute, seed) for fault in faults]
+    run, outcomes = run_now(), list[Outcome]()
+    affordable_faults = affordable(faults, kept_columns(), chosen.minutes, chosen.jobs)
+    plays = [
+        Play(tuple(Strike(point, fault) for point in points), chosen.minute, chosen.seed) for fault in affordable_faults
+    ]
+    _console.print(f"--seed {chosen.seed}, {len(plays)} of {len(faults)} columns")
     with any_cluster(folder / "broker") as broker:
-        outcomes = []
         for number, played in enumerate(_played(plays, broker, folder, chosen.jobs), 1):
-            keep(columns_of(played, commit))
+            keep(columns_of(played, run))
             outcomes += played
+            _summary.count += len(played)
+            _summary.write()
             _console.print(f"{number}/{len(plays)}")
-    _console.print(as_table(columns_of(outcomes, commit)))
+    _console.print(as_table(columns_of(outcomes, run)))
     if all(outcome.error is None for outcome in outcomes):
         shutil.rmtree(folder)
         return 0
@@ -77,12 +85,6 @@ def _cells(play: Play, broker: Cluster, folder: Path) -> list[Outcome]:
     return alone
 
 
-def _commit() -> str:
-    """Returns the commit of the code that is played, with a + if there are uncommitted changes."""
-    git = ("git", "describe", "--always", "--dirty=+", "--exclude=*")
-    return subprocess.run(git, check=True, capture_output=True, text=True).stdout.strip()
-
-
 def _play_alone(play: Play, broker: Cluster, folder: Path) -> Outcome:
     """Plays, prints and returns the outcome; keeps the folder only after a failure."""
     name = play.strikes[0].name if len(play.strikes) == 1 else play.strikes[0].fault.name
@@ -92,12 +94,18 @@ def _play_alone(play: Play, broker: Cluster, folder: Path) -> Outcome:
         recovered = " ".join(f"{seconds:.1f}" for seconds in outcome.recoveries_s)
         _console.print(f"ok     {name}  recovered in {recovered} s, {outcome.lives} lives  ({outcome.seconds:.0f} s)")
         return outcome
+    _summary.failures[name] = _command(play)
+    _summary.write()
+    _console.print(f"FAILED {name}  ({outcome.seconds:.0f} s)\n{outcome.error}", markup=False)
+    _console.print(f"  see {folder / name}; again: {_command(play)}", markup=False)
+    return outcome
+
+
+def _command(play: Play) -> str:
+    """Returns the command that repeats a play."""
     points = " ".join(strike.point.name for strike in play.strikes)
     chosen = f"--points {points} --faults {play.strikes[0].fault.name}"
-    again = f"{chosen} --minute {play.minute:g} --seed {play.seed}"
-    _console.print(f"FAILED {name}  ({outcome.seconds:.0f} s)\n{outcome.error}", markup=False)
-    _console.print(f'  see {folder / name}; again: make chaos ARGS="{again}"', markup=False)
-    return outcome
+    return f'make chaos ARGS="{chosen} --minute {play.minute:g} --seed {play.seed}"'
 
 
 def _named(all_: Sequence, names: Sequence[str]) -> list:  # type: ignore[type-arg]
@@ -111,7 +119,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--faults", nargs="+", default=[], choices=[fault.name for fault in FAULTS], metavar="FAULT")
     add("--minute", type=float, default=60, metavar="SECONDS", help="how long what lasts a minute lasts (default 60)")
     add("--jobs", type=int, default=2, help="faults at a time (default 2)")
-    add("--seed", type=int, help="of the site; by default another one each time")
+    add("--minutes", type=float, default=math.inf, help="play the oldest columns that fit into this time, and no other")
+    add("--seed", type=int, default=SEED, help="of the site; by default another one each time")
     add("--folder", type=Path, help="an empty one; what fails stays there (default: a new one)")
     return parser
 

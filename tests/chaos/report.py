@@ -16,6 +16,8 @@ from rich.table import Table
 from tests.chaos.faults import FAULTS
 from tests.chaos.play import Outcome
 from tests.chaos.points import POINTS
+from tests.support import evidence
+from tests.support.evidence import Run
 
 KEPT = Path(__file__).with_name("kept.json")
 PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
@@ -28,10 +30,16 @@ class Column:
     fault: str
     commit: str
     """The commit of the code that was played."""
+    date: str
+    """The day on which it was played."""
     minute: float
     """Seconds that a fault lasts that lasts a minute."""
     recovery_s: dict[str, float | None] = field(default_factory=dict)
     """Until the next commit; None where it did not end well."""
+
+    @property
+    def run(self) -> Run:
+        return Run(self.date, self.commit)
 
 
 Columns = Mapping[str, Column]
@@ -84,12 +92,13 @@ two columns at a time: compare them with each other, not with yours.
 """
 
 
-def columns_of(outcomes: Iterable[Outcome], commit: str) -> Columns:
+def columns_of(outcomes: Iterable[Outcome], run: Run) -> Columns:
     """The columns that these cells, each a play of one strike, are of."""
     columns: dict[str, Column] = {}
     for outcome in outcomes:
         (strike,) = outcome.play.strikes
-        column = columns.setdefault(strike.fault.name, Column(strike.fault.name, commit, outcome.play.minute))
+        fault = strike.fault.name
+        column = columns.setdefault(fault, Column(fault, run.commit, run.date, outcome.play.minute))
         column.recovery_s[strike.point.name] = None if outcome.error else round(outcome.recoveries_s[0], 1)
     return columns
 
@@ -106,7 +115,7 @@ def keep(columns: Columns) -> None:
     ordered = [kept[fault.name] for fault in FAULTS if fault.name in kept]
     KEPT.write_text(json.dumps([asdict(column) for column in ordered], indent=1) + "\n")
     if len(ordered) == len(FAULTS):
-        PAGE.write_text(as_page(kept))
+        evidence.write(PAGE, as_page(kept))
 
 
 def as_table(columns: Columns) -> Table:
@@ -136,17 +145,17 @@ def as_page(columns: Columns) -> str:
 
 
 def _played(columns: Sequence[Column]) -> str:
-    """At which commits, and how long what lasts a minute lasted."""
+    """At which commits and on which days, and how long what lasts a minute lasted."""
     played = sorted(columns, key=_how)
     lines = (
-        f"- commit {commit}, with a minute of {minute:g} s: {', '.join(column.fault for column in of)}"
-        for (commit, minute), of in groupby(played, _how)
+        f"- {run}, with a minute of {minute:g} s: {', '.join(column.fault for column in of)}"
+        for (run, minute), of in groupby(played, _how)
     )
     return "\n".join(["The columns were run at", *lines])
 
 
-def _how(column: Column) -> tuple[str, float]:
-    return column.commit, column.minute
+def _how(column: Column) -> tuple[Run, float]:
+    return column.run, column.minute
 
 
 def _recovery(column: Column) -> list[str]:

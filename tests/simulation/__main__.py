@@ -1,16 +1,20 @@
 """Searches interleavings of all writers of a warehouse: `python -m tests.simulation --help`."""
 
 import argparse
+import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tests.simulation.driver import by_chance, in_parallel, summary
 from tests.simulation.mutations import MUTATIONS, mutation_summary
-from tests.simulation.page import write_page
+from tests.simulation.page import kept_searches, oldest_first, write_page
 from tests.simulation.play import Plan, play, room
-from tests.simulation.search import KINDS, Search, scenes_like
+from tests.simulation.search import KINDS, Search, Tally, scenes_like
 from tests.simulation.story import story
+from tests.support.evidence import run_now
+from tests.support.seeds import SEED
+from tests.support.summary import Summary
 
 
 def main() -> int:
@@ -20,20 +24,26 @@ def main() -> int:
         return _replay([Plan.parse(name) for name in plans], shows=asked.story)
     if asked.mutations:
         return _mutate(asked.names or [*MUTATIONS])
-    kinds = asked.kinds.split(",") if asked.kinds else [*KINDS]
-    scenes, tallies = scenes_like(asked.names), []
-    if asked.minutes:
-        searches = by_chance(scenes, asked.workers, asked.minutes)
-    else:
-        kinds = ["seed"] if asked.seeds else kinds
-        wanted = [Search(scene, kind, range(asked.seeds), asked.every) for scene in scenes for kind in kinds]
-        searches = in_parallel(wanted, asked.workers)
-    for tally in searches:
-        tallies.append(tally)
+    run, total, is_complete = run_now(), Summary(), asked.every == 1
+    for tally in _searches(asked):
         _say(*summary(tally, asked.story))
-    if asked.page:
-        write_page(tallies)
-    return int(any(tally.failures for tally in tallies))
+        if asked.page and is_complete and tally.kind in KINDS:
+            write_page(tally, run)
+        total.count += tally.runs
+        total.failures |= {plan: f'make simulate ARGS="{plan}"' for plan, _ in tally.failures}
+        total.write()
+    return int(bool(total.failures))
+
+
+def _searches(asked: argparse.Namespace) -> Iterator[Tally]:
+    """Searches what is asked for: random plans, or all plans of some kinds, those of longest ago first."""
+    scenes, first = scenes_like(asked.names), asked.seed * 1000
+    if asked.minutes:
+        return by_chance(scenes, asked.workers, asked.minutes, asked.seed)
+    kinds = ["seed"] if asked.seeds else asked.kinds.split(",") if asked.kinds else [*KINDS]
+    seeds = range(first, first + asked.seeds)
+    wanted = [Search(scene, kind, seeds, asked.every) for scene in scenes for kind in kinds]
+    return in_parallel(oldest_first(wanted, kept_searches()), asked.workers, asked.at_most)
 
 
 def _arguments() -> argparse.Namespace:
@@ -42,7 +52,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--kinds", help=f"kinds of plans: {','.join(KINDS)}")
     parser.add_argument("--every", type=int, default=1, help="take one point in so many, for a look at many scenes")
     parser.add_argument("--seeds", type=int, default=0, help="random plans with more switches, for each scene")
-    parser.add_argument("--minutes", type=float, default=0, help="random plans of all scenes for so long")
+    parser.add_argument("--seed", type=int, default=SEED, help="of the first random plan; another one each time")
+    parser.add_argument("--minutes", type=float, default=0, help="random plans of all scenes, for this time")
+    parser.add_argument(
+        "--at-most", type=float, default=math.inf, metavar="MINUTES", help="then no other search starts"
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument(
         "--story", type=int, default=1, help="stories of failing plans to print, of each kind and scene"
@@ -63,12 +77,15 @@ def _replay(plans: Sequence[Plan], *, shows: int) -> int:
 
 
 def _mutate(names: Sequence[str]) -> int:
-    missed = 0
+    total = Summary()
     for name in names:
         sentence = mutation_summary(name)
-        missed += "NOT FOUND" in sentence
+        if "NOT FOUND" in sentence:
+            total.failures[name] = f'make simulate ARGS="--mutations {name}"'
+        total.count += 1
+        total.write()
         _say(sentence)
-    return int(missed > 0)
+    return int(bool(total.failures))
 
 
 def _say(*lines: str) -> None:

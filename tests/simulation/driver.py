@@ -1,5 +1,6 @@
 """Plays scenes in several processes, each of which makes the bases that it needs."""
 
+import math
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,19 +16,28 @@ _ROUND: Final = 10
 """Seeds of each scene in a round."""
 
 
-def in_parallel(searches: Iterable[Search], workers: int) -> Iterator[Tally]:
-    """Yields what came of each search, in the order in which they end."""
+def in_parallel(searches: Iterable[Search], workers: int, minutes: float = math.inf) -> Iterator[Tally]:
+    """Yields what came of each search, in the order in which they end; after `minutes` no other search starts."""
+    until = time.monotonic() + minutes * 60
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        for task in as_completed([pool.submit(one.run) for one in searches]):
-            yield task.result()
+        tasks = [pool.submit(one.run) for one in searches]
+        for task in as_completed(tasks):
+            if not task.cancelled():
+                yield task.result()
+            if time.monotonic() >= until:
+                for waiting in tasks:
+                    waiting.cancel()
 
 
-def by_chance(scenes: Sequence[str], workers: int, minutes: float) -> Iterator[Tally]:
-    """Yields what came of random plans of all scenes, of new seeds in each round, until the time is over."""
-    until, first = time.monotonic() + minutes * 60, 0
-    while time.monotonic() < until:
+def by_chance(scenes: Sequence[str], workers: int, minutes: float, seed: int) -> Iterator[Tally]:
+    """Yields what came of random plans of all scenes, of new seeds in each round, until the time is over.
+
+    The seeds of the plans start at a thousand times `seed`.
+    """
+    until, first = time.monotonic() + minutes * 60, seed * 1000
+    while (left := until - time.monotonic()) > 0:
         seeds = range(first, first + _ROUND)
-        yield from in_parallel([Search(scene, "seed", seeds) for scene in scenes], workers)
+        yield from in_parallel([Search(scene, "seed", seeds) for scene in scenes], workers, left / 60)
         first += _ROUND
 
 

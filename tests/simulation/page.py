@@ -1,14 +1,16 @@
 """Writes docs/simulation.md from what complete searches of scenes went through; `kept.json` has the last of each."""
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 from tests.simulation.scenes import SCENES
-from tests.simulation.search import KINDS, Tally
+from tests.simulation.search import KINDS, Search, Tally
+from tests.support import evidence
+from tests.support.evidence import Run
 
 KEPT: Final = Path(__file__).with_name("kept.json")
 PAGE: Final = Path(__file__).parents[2] / "docs" / "simulation.md"
@@ -42,20 +44,41 @@ and its kind of report. `make simulate ARGS="start-start.grid:none:7"` plays one
 
 {total}
 
+The searches, each of one kind of plan in one scene, ran at
+{runs}
+
 | scene | {heads} |
 |---|{rules}
 {rows}
 """
 
 
-def write_page(tallies: Iterable[Tally]) -> None:
-    """Takes the searches into what is kept, and writes the page of it."""
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    for tally in tallies:
-        kept.setdefault(tally.scene, {})[tally.kind] = _numbers(tally)
+def write_page(tally: Tally, run: Run) -> None:
+    """Stores a search of a scene instead of the last one of its kind, and writes the page."""
+    kept = kept_searches()
+    kept.setdefault(tally.scene, {})[tally.kind] = {**asdict(run), **_numbers(tally)}
     kept = {scene: kept[scene] for scene in SCENES if scene in kept}
-    KEPT.write_text(json.dumps(kept, indent=1) + "\n")
-    PAGE.write_text(page(kept))
+    KEPT.write_text(_as_json(kept))
+    evidence.write(PAGE, page(kept))
+
+
+def kept_searches() -> dict[str, dict[str, dict[str, Any]]]:
+    """Returns the last search of each scene and kind: its commit, its date and its numbers."""
+    return json.loads(KEPT.read_text()) if KEPT.exists() else {}
+
+
+def oldest_first(searches: Iterable[Search], stored: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[Search]:
+    """Returns searches by the day of their last run in `stored`; those that never ran come first."""
+    return sorted(searches, key=lambda search: str(stored.get(search.scene, {}).get(search.kind, {}).get("date", "")))
+
+
+def _as_json(kept: Mapping[str, Mapping[str, object]]) -> str:
+    """Returns a line for each search, so that a difference shows which ran again."""
+    scenes = []
+    for scene, kinds in kept.items():
+        lines = ",\n".join(f"  {json.dumps(kind)}: {json.dumps(search)}" for kind, search in kinds.items())
+        scenes.append(f" {json.dumps(scene)}: {{\n{lines}\n }}")
+    return "{\n" + ",\n".join(scenes) + "\n}\n"
 
 
 def _numbers(tally: Tally) -> dict[str, int]:
@@ -63,7 +86,7 @@ def _numbers(tally: Tally) -> dict[str, int]:
     return {name: plain[name] for name in _NUMBERS}
 
 
-def page(kept: Mapping[str, Mapping[str, Mapping[str, int]]]) -> str:
+def page(kept: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
     """Returns the text of the page."""
     rows, total = list[str](), defaultdict[str, int](int)
     for scene, kinds in kept.items():
@@ -74,8 +97,19 @@ def page(kept: Mapping[str, Mapping[str, Mapping[str, int]]]) -> str:
         rows.append(f"| `{scene}` | {_cells(sums, kinds)} |")
     heads = " | ".join((*_NUMBERS, *(f"`{kind}`" for kind in KINDS)))
     return _PAGE.format(
-        total=_sentence(len(kept), total), heads=heads, rules="---:|" * (5 + len(KINDS)), rows="\n".join(rows)
+        total=_sentence(len(kept), total),
+        runs="\n".join(_runs(kept)),
+        heads=heads,
+        rules="---:|" * (5 + len(KINDS)),
+        rows="\n".join(rows),
     )
+
+
+def _runs(kept: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[str]:
+    """Yields a line for each commit at which scenes were searched, the oldest first."""
+    runs = Counter(Run(search["date"], search["commit"]) for kinds in kept.values() for search in kinds.values())
+    for run, count in sorted(runs.items()):
+        yield f"- {run}: {count:,}"
 
 
 def _cells(sums: Mapping[str, int], kinds: Mapping[str, Any]) -> str:

@@ -4,10 +4,12 @@ from typing import Any
 
 from tests.simulation.events import MINUTE, NOON, events
 from tests.simulation.model import Model
-from tests.simulation.page import page
+from tests.simulation.page import PAGE, kept_searches, oldest_first, page
 from tests.simulation.play import Plan
 from tests.simulation.rules import COUNTS, GRID, SESSIONS, Rules
+from tests.simulation.search import Search
 from tests.simulation.writers import Fault, Held, Point, Stage, Writer
+from tests.support.evidence import without_notice
 
 
 def batch(number: int, first: int, last: int, before: float | None, after: float) -> dict[str, object]:
@@ -78,6 +80,20 @@ def test_the_id_of_a_plan_is_read_as_it_is_written() -> None:
         assert str(Plan.parse(text)) == text
 
 
-def test_the_page_adds_up_the_kinds_of_a_scene() -> None:
+def test_the_page_adds_up_the_kinds_of_a_scene_and_names_the_commits_of_its_runs() -> None:
+    first, second = {"commit": "abc1234", "date": "2026-01-02"}, {"commit": "def1234", "date": "2026-01-01"}
     numbers = {"points": 10, "plans": 11, "runs": 7, "states": 3, "failing": 0}
-    assert "| `a` | 10 | 22 | 14 | 6 | 0 | 7 | 7 |" in page({"a": {"none": numbers, "refused": numbers}})
+    kinds = {"none": {**first, **numbers}, "refused": {**second, **numbers}}
+    text = page({"a": kinds})
+    assert "| `a` | 10 | 22 | 14 | 6 | 0 | 7 | 7 |" in text
+    assert "- commit def1234 (2026-01-01): 1\n- commit abc1234 (2026-01-02): 1\n" in text
+
+
+def test_the_page_in_the_documentation_is_of_the_searches_that_are_stored() -> None:
+    assert without_notice(PAGE.read_text()) == page(kept_searches())
+
+
+def test_searches_that_never_ran_come_first_and_then_those_of_longest_ago() -> None:
+    stored = {"a": {"none": {"date": "2026-01-02"}, "lost": {"date": "2026-01-01"}}}
+    searches = [Search("a", "none"), Search("a", "lost"), Search("b", "none")]
+    assert oldest_first(searches, stored) == [searches[2], searches[1], searches[0]]

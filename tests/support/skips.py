@@ -13,6 +13,7 @@ ALLOWED: Final = {
     "no control group": "containers may not make any; limits are also read from files",
     "this allocator gives it back by itself": "another C library than glibc",
     "the machine has one core": "nothing is shared out then",
+    "no history of git": "an sdist or a shallow clone; a complete clone compares the runs that documents quote",
 }
 """Patterns of reasons, each with what covers the case instead."""
 
