@@ -48,6 +48,9 @@ test-newest: $(SYNCED) ## run the fast tests with the newest Python of this mach
 	$(if $(NEWEST),TIDEMARK_ENVIRONMENT=.venv-newest $(NEWEST) dev/environment.py,@echo "this machine has no newer Python")
 	$(if $(NEWEST),.venv-newest/bin/python -m $(FAST) --hypothesis-profile=quick $(ARGS))
 
+nightly: setup $(CLASSES) ## run everything that takes long, and write build/nightly/report.md; ARGS="--hours 8 --only a,b"; --list
+	$(RUN) tests.nightly $(ARGS)
+
 coverage: $(SYNCED) ## branch coverage of the fast tests, which may not fall below the floor in pyproject.toml
 	$(RUN) $(FAST) --cov --cov-report=term $(ARGS)
 

@@ -1,0 +1,90 @@
+"""The parts of `make nightly`, in the order in which they run: those that take a budget use the time that is left."""
+
+import sys
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+
+class Source(Enum):
+    """Where the number of things that ran, and the failures, are read from."""
+
+    SUMMARY = auto()
+    """The file that the command writes (`tests/support/summary.py`)."""
+    PYTEST = auto()
+    """The part's log, with what pytest prints."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A command that takes long, as a process of its own."""
+
+    name: str
+    command: tuple[str, ...]
+    counts: str
+    """The noun for the things that it runs."""
+    weight: float
+    """Its share of the time: minutes of a run of eight hours."""
+    budget: tuple[str, ...] = ()
+    """Arguments by which the command takes a budget of `{minutes}`; empty if it ends by itself."""
+    source: Source = Source.SUMMARY
+    again: str = ""
+    """The command that repeats a failure `{name}`, for a command that reports only names."""
+
+    def arguments(self, share_minutes: float) -> tuple[str, ...]:
+        """Returns the command with its budget, which leaves a part of its share for the start and for the last round.
+
+        >>> Part("soak", ("soak",), "minutes", 60, budget=("--minutes", "{minutes:.1f}")).arguments(60)
+        ('soak', '--minutes', '48.0')
+        """
+        return (*self.command, *(word.format(minutes=_USED * share_minutes) for word in self.budget))
+
+
+_USED: Final = 0.8
+_PYTHON: Final = (sys.executable, "-m")
+_PYTEST: Final = (*_PYTHON, "pytest", "-v", "-rfE", "--tb=short", "-n", "auto", "--dist", "loadfile")
+_ONE_TEST: Final = ".venv/bin/python -m pytest -n 0 '{name}'"
+_MINUTES: Final = ("--minutes", "{minutes:.1f}")
+PARTS: Final = (
+    Part("pythons", ("make", "test-pythons"), "fast tests", 15, source=Source.PYTEST, again="make test-pythons"),
+    Part(
+        "records",
+        (*_PYTEST, "tests/fuzz", "-m", "long or nightly"),
+        "tests with mutated records",
+        25,
+        source=Source.PYTEST,
+        again=_ONE_TEST,
+    ),
+    Part(
+        "tests",
+        (*_PYTEST, "--ignore", "tests/fuzz", "-m", "nightly"),
+        "tests marked nightly",
+        90,
+        source=Source.PYTEST,
+        again=_ONE_TEST,
+    ),
+    Part("mutants", ("make", "mutants"), "mutants", 60, again="make mutants ARGS={name}"),
+    Part("protections", (*_PYTHON, "tests.simulation", "--mutations"), "protections that were removed", 20),
+    Part("plans", (*_PYTHON, "tests.simulation", "--page"), "plans", 100, ("--at-most", "{minutes:.1f}")),
+    Part("seeds", (*_PYTHON, "tests.simulation"), "random plans", 30, _MINUTES),
+    Part("soak", (*_PYTHON, "tests.chaos.soak"), "lives of a service", 60, _MINUTES),
+    Part("chaos", (*_PYTHON, "tests.chaos"), "cells of the matrix of faults", 80, _MINUTES),
+)
+
+
+def chosen(names: str, parts: tuple[Part, ...] = PARTS) -> list[Part]:
+    """Returns the parts of a list of names with commas, in the order of `parts`; all for an empty list."""
+    wanted = [name for name in names.split(",") if name]
+    if unknown := set(wanted) - {part.name for part in parts}:
+        known = ", ".join(part.name for part in parts)
+        raise ValueError(f"unknown parts: {', '.join(sorted(unknown))}; the parts are {known}")
+    return [part for part in parts if part.name in wanted or not wanted]
+
+
+def share_minutes(part: Part, later: list[Part], minutes_left: float) -> float:
+    """Returns how long `part` may take: what it leaves, the parts after it share.
+
+    >>> share_minutes(Part("a", (), "", weight=20), [Part("b", (), "", weight=60)], 40)
+    10.0
+    """
+    return minutes_left * part.weight / (part.weight + sum(other.weight for other in later))
