@@ -60,6 +60,9 @@ chaos: setup $(CLASSES) ## inject every fault at every point of a batch, for hou
 simulate: $(SYNCED) ## run every interleaving of two writers, for hours; ARGS="start-start.grid:none:7" runs one plan
 	$(RUN) tests.simulation $(ARGS)
 
+mutants: setup $(CLASSES) ## apply mutants to a copy of the code: tests must find each; ARGS="--only fires-late --tier test"
+	$(RUN) tests.mutants $(ARGS)
+
 soak: setup $(CLASSES) ## run a steady stream for an hour with kills; ARGS="--minutes 60 --kill-every 3"
 	$(RUN) tests.chaos.soak $(ARGS)
 

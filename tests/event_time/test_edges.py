@@ -88,6 +88,8 @@ def test_an_end_is_final_only_up_to_the_trusted_watermark() -> None:
 
 def test_the_rules_of_lateness_hold_of_sql() -> None:
     assert str(lateness.is_closed(lateness.Sql("window_end"), lateness.Sql("closed"))) == "window_end <= closed"
+    report = Report("a", TUMBLING, 20, closed_before_ms=200)
+    assert str(lateness.closed_until_sql(report, "watermark")) == "greatest(watermark - 20, 200)"
 
 
 def test_sessions_of_a_single_event_end_a_gap_after_it() -> None:

@@ -52,8 +52,8 @@ def test_cutting_a_batch_in_two_only_makes_more_too_late_and_brings_partitions_t
     [(None, Verdict.COUNTED), (119, Verdict.COUNTED), (120, Verdict.TOO_LATE), (10**12, Verdict.TOO_LATE)],
 )
 def test_an_event_is_too_late_once_its_window_is_closed(watermark: int | None, verdict: Verdict) -> None:
-    #  event 99 in [50, 100), which closes at 100 + 20
-    assert judge(99, 99, watermark, POLICY) is verdict
+    #  event 50 in [50, 100), which closes at 100 + 20, and 99 in it, too
+    assert judge(50, 99, watermark, POLICY) is judge(99, 99, watermark, POLICY) is verdict
 
 
 @pytest.mark.parametrize(("event_time", "verdict"), [(400, Verdict.COUNTED), (401, Verdict.FUTURE)])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.mutants.catalogue import Mutant, mutants
 from tests.mutants.copied_tree import CopiedTree
-from tests.mutants.hunt import TIERS, Verdict, judge, keep
+from tests.mutants.hunt import TIERS, Verdict, judge, keep, unchanged_since
 from tests.mutants.page import write_page
 
 _SHORT = {tier.strip("`").removeprefix("make ").removeprefix("test-"): tier for tier in TIERS}
@@ -28,11 +28,15 @@ def main() -> int:
         if asked.baseline and not _passes(tree, chosen):
             return 1
         tiers = TIERS[: list(_SHORT).index(asked.tier) + 1]
-        verdicts = {mutant.name: _judged(mutant, tree, tiers) for mutant in chosen}
+        verdicts = dict[str, Verdict]()
+        for mutant in chosen:
+            known = unchanged_since(asked.at, mutant.name) if asked.at else None
+            verdict = verdicts[mutant.name] = known or judge(mutant, tree, tiers)
+            _say(f"{mutant.name}: {verdict.tier} {verdict.test}")
+            if asked.keep:
+                keep("before" if asked.at else "after", {mutant.name: verdict})
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    if asked.keep:
-        keep("before" if asked.at else "after", verdicts)
     missed = [name for name, verdict in verdicts.items() if not verdict.is_found]
     _say(f"{len(verdicts) - len(missed)} of {len(verdicts)} mutants are found; not found: {', '.join(missed) or '-'}")
     return int(bool(missed))
@@ -65,12 +69,6 @@ def _passes(tree: CopiedTree, chosen: Sequence[Mutant]) -> bool:
     for failure in failures:
         _say(f"fails without a mutant: {failure.test} ({failure.kind})")
     return not failures
-
-
-def _judged(mutant: Mutant, tree: CopiedTree, tiers: Sequence[str]) -> Verdict:
-    verdict = judge(mutant, tree, tiers)
-    _say(f"{mutant.name}: {verdict.tier} {verdict.test}")
-    return verdict
 
 
 def _say(line: str) -> None:

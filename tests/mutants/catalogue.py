@@ -28,6 +28,8 @@ class Mutant:
     """The rule that the mutant breaks, as a sentence."""
     tests: Sequence[str]
     """Test ids or files, the cheapest first."""
+    error: str = ""
+    """The type of the error by which the test fails, if it is no assertion and the rule protects from this error."""
 
     def apply(self, tree: Path) -> None:
         """Changes the file in a copy of the tree. Raises DoesNotApply."""

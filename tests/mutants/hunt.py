@@ -1,16 +1,19 @@
 """Runs the tests of each mutant, and stores by which test and in which tier it is found."""
 
+import fcntl
 import json
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Final
 
-from tests.mutants.catalogue import HERE, DoesNotApply, Mutant
+from tests.mutants.catalogue import HERE, ROOT, DoesNotApply, Mutant
 from tests.mutants.copied_tree import CopiedTree
+from tests.mutants.failure_plugin import ASSERTION
 
 KEPT: Final = HERE / "kept.json"
 """The last verdict on each mutant, from which docs/mutants.md is made."""
+LOCK: Final = ROOT / ".venv" / ".mutants"
 TIERS: Final = ("`make test-fast`", "`make test`", "CI", "`make nightly`")
 """What runs a test, the most frequent first."""
 NOT_FOUND: Final = "not found"
@@ -54,12 +57,21 @@ def judge(mutant: Mutant, tree: CopiedTree, tiers: Sequence[str] = TIERS) -> Ver
                 if failure is None:
                     continue
                 tier = tier_of(failure.markers)
-                if failure.is_found and tier in tiers:
+                if failure.kind in (ASSERTION, mutant.error) and tier in tiers:
                     return Verdict(tier, failure.test)
                 broken = broken or f": {failure.kind}"
     except DoesNotApply as error:
         return Verdict(NOT_APPLICABLE, str(error))
     return Verdict(f"{NOT_FOUND}{broken}")
+
+
+def unchanged_since(commit: str, name: str) -> Verdict | None:
+    """Returns the stored verdict of a mutant if the file of the test that found it is as it was at `commit`."""
+    verdict = kept().get(name, {}).get("after")
+    if verdict is None or not verdict.is_found:
+        return None
+    command = ["git", "diff", "--quiet", commit, "--", verdict.test.partition("::")[0]]
+    return None if subprocess.run(command, cwd=ROOT, check=False).returncode else verdict
 
 
 def kept() -> dict[str, dict[str, Verdict]]:
@@ -68,10 +80,12 @@ def kept() -> dict[str, dict[str, Verdict]]:
     return {name: {when: Verdict(**each) for when, each in both.items()} for name, both in stored.items()}
 
 
-def keep(when: str, verdicts: dict[str, Verdict], path: Path = KEPT) -> None:
+def keep(when: str, verdicts: Mapping[str, Verdict]) -> None:
     """Stores verdicts as `after` or `before`, in addition to those of other mutants."""
-    stored = kept()
-    for name, verdict in verdicts.items():
-        stored.setdefault(name, {})[when] = verdict
-    plain = {name: {when: asdict(each) for when, each in sorted(stored[name].items())} for name in sorted(stored)}
-    path.write_text(json.dumps(plain, indent=1) + "\n")
+    with LOCK.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # areas may be judged at once
+        stored = kept()
+        for name, verdict in verdicts.items():
+            stored.setdefault(name, {})[when] = verdict
+        plain = {name: {when: asdict(each) for when, each in sorted(stored[name].items())} for name in sorted(stored)}
+        KEPT.write_text(json.dumps(plain, indent=1) + "\n")

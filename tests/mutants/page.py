@@ -12,11 +12,11 @@ _UNKNOWN: Final = Verdict("not judged yet")
 _HEAD: Final = """\
 # Mutants: what the tests find
 
-`make mutants` applies small changes to a copy of the code, one at a time. Each takes one protection away; the table names
-the rule and the first test that fails. A change counts as found only if a test fails by an assertion, or if the product
-itself refuses to go on, and not if the code merely does not run. The tier is what runs this test first:
-`make test-fast`, `make test`, CI (`.ci/run`) or `make nightly`. *Before* is the tier of the tests of commit b280e05b,
-before long tests were merged and cut.
+`make mutants` applies small changes to a copy of the code, one at a time. Each takes one protection away; the tables
+name the rule and the first test that fails. A change counts as found only if a test fails by an assertion, or by an
+error that the product raises on purpose, and not if the code merely does not run. The tier is what runs this test
+first: `make test-fast`, `make test`, CI (`.ci/run`) or `make nightly`. *Before* is the tier of the tests of commit
+b280e05b, before long tests were merged and cut.
 
 The list is in [`tests/mutants`](../tests/mutants), one file for each area. A mutant is a text that occurs once in a
 file, the text that replaces it, and the tests that must fail. `make mutants ARGS="--only fires-late"` judges one,

@@ -1,6 +1,6 @@
 """The five steps of a batch, with parts that only note what is asked of them: their order, and what a failure leaves.
 
-    fold -> write ahead -> commit -> publish -> observe
+fold -> write ahead -> commit -> publish -> observe
 """
 
 from collections.abc import Callable, Iterator

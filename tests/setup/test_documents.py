@@ -18,7 +18,7 @@ DOCS = ROOT / "docs"
 PAGES = sorted({*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *ROOT.glob("[a-z]*/README.md"), *ROOT.glob("deploy/*/*.md")})
 DECISIONS = sorted((DOCS / "decisions").glob("0*.md"))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-GENERATED = {"faults.md", "metrics.md", "simulation.md", "tables.md"}
+GENERATED = {"faults.md", "metrics.md", "mutants.md", "simulation.md", "tables.md"}
 """Their sentences are in the code."""
 PLAIN = [page for page in PAGES if page.name not in GENERATED and not {"benchmarks", "deploy"} & {*page.parts}]
 AVOIDED = re.compile(

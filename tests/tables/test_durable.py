@@ -57,6 +57,14 @@ def test_a_log_entry_that_was_cut_off_is_taken_back(harm: Callable[[Path], None]
     assert DeltaTable(uri).to_pyarrow_table().num_rows == 3
 
 
+def test_a_commit_is_synced_before_it_is_relied_on_its_files_first(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = list[int]()
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
+    assert Handle(uri).swap(ROWS, by=None)
+    order = [last_file(uri), Path(uri), Path(uri).parent, last_entry(uri), Path(uri, "_delta_log")]
+    assert synced == [path.stat().st_ino for path in order]
+
+
 def test_a_table_that_is_whole_is_not_touched(uri: str) -> None:
     before = {file: file.stat().st_mtime_ns for file in Path(uri).rglob("*")}
     mend(uri)

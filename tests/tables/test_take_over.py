@@ -1,0 +1,107 @@
+"""A start takes over every table: older processes can no longer write, and rows without a commit go.
+
+epoch 1      batch 1   batch 2 (not committed) |
+epoch 2                                        | opened
+"""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, Transaction
+
+from pipeline.errors import Replaced
+from pipeline.event_time.batch import EPOCH
+from pipeline.event_time.reports import Report
+from pipeline.event_time.windows.count import Counts
+from pipeline.event_time.windows.grid import Grid
+from pipeline.results.result_table import Results
+from pipeline.tables import housekeeping
+from pipeline.tables.appender import Appender
+from pipeline.tables.handle import Handle
+from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES, USER_TOTALS, TableSpec, result_of
+from pipeline.tables.transactions import CLOSED_APP
+
+APPENDED = (PANES, DEAD_LETTERS, EVENT_IDS)
+VIEWS = Report("page_views", Grid(60_000, 60_000), 0)
+PAIRS = Report("pairs", Counts(2), 0)
+FIRST, SECOND, NEXT_EPOCH = EPOCH + 1, EPOCH + 2, 2 * EPOCH
+
+
+def row_of(spec: TableSpec, batch: int) -> pa.Table:
+    values = {"batch": batch, "report": VIEWS.name, "pane_start": 0, "event_time": 0}
+    return pa.Table.from_pylist([{name: values.get(name) for name in spec.schema.names}], spec.schema)
+
+
+def batches(warehouse: str, spec: TableSpec) -> list[int]:
+    return sorted(DeltaTable(spec.uri(warehouse)).to_pyarrow_table()["batch"].to_pylist())
+
+
+def closed_until(warehouse: str, report: Report) -> int | None:
+    return DeltaTable(result_of(report).uri(warehouse)).transaction_version(CLOSED_APP)
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> str:
+    """Tables in which epoch 1 wrote two batches, of which the second was not committed."""
+    warehouse = str(tmp_path)
+    for spec in APPENDED:
+        Handle.of(spec, warehouse)
+        appender = Appender(spec, warehouse)
+        appender.append(row_of(spec, FIRST), FIRST)
+        appender.append(row_of(spec, SECOND), SECOND)
+    for report in (VIEWS, PAIRS):
+        spec = result_of(report)
+        handle = Handle.of(spec, warehouse)
+        assert handle.swap(spec.schema.empty_table(), by=FIRST, transactions=[Transaction(CLOSED_APP, 120_000)])
+    Handle.of(USER_TOTALS, warehouse)
+    return warehouse
+
+
+@pytest.mark.parametrize("spec", APPENDED, ids=lambda spec: str(spec.name))
+def test_an_older_process_appends_nothing_even_if_it_opens_the_table_only_now(spec: TableSpec, warehouse: str) -> None:
+    before = Appender(spec, warehouse)
+    housekeeping.take_over(warehouse, [VIEWS, PAIRS], NEXT_EPOCH, None)
+    for appender in (before, Appender(spec, warehouse)):
+        with pytest.raises(Replaced, match="epoch 2"):
+            appender.append(row_of(spec, SECOND), SECOND)
+    Appender(spec, warehouse).append(row_of(spec, NEXT_EPOCH + 1), NEXT_EPOCH + 1)
+
+
+@pytest.mark.parametrize("spec", [result_of(VIEWS), result_of(PAIRS), USER_TOTALS], ids=lambda spec: str(spec.name))
+def test_an_older_process_publishes_nothing(spec: TableSpec, warehouse: str) -> None:
+    before = Results(warehouse, spec)
+    housekeeping.take_over(warehouse, [VIEWS, PAIRS], NEXT_EPOCH, None)
+    for results in (before, Results(warehouse, spec)):
+        with pytest.raises(Replaced, match="epoch 2"):
+            results.close(SECOND, 0)
+    Results(warehouse, spec).close(NEXT_EPOCH, 0)
+
+
+def test_an_older_start_does_not_take_over_from_a_newer_one(warehouse: str) -> None:
+    housekeeping.take_over(warehouse, [VIEWS], NEXT_EPOCH, None)
+    with pytest.raises(Replaced):
+        housekeeping.take_over(warehouse, [VIEWS], FIRST, None)
+
+
+def test_a_reset_lowers_what_is_final_of_windows_that_end_by_time(warehouse: str) -> None:
+    housekeeping.take_over(warehouse, [VIEWS, PAIRS], NEXT_EPOCH, None)
+    assert closed_until(warehouse, VIEWS) == 120_000
+    housekeeping.take_over(warehouse, [VIEWS, PAIRS], 3 * EPOCH, {VIEWS.name: 60_000, PAIRS.name: 60_000})
+    assert (closed_until(warehouse, VIEWS), closed_until(warehouse, PAIRS)) == (60_000, 120_000)
+
+
+def test_rows_of_batches_that_were_never_committed_are_removed(warehouse: str) -> None:
+    housekeeping.take_over(warehouse, [VIEWS, PAIRS], NEXT_EPOCH, None)
+    for spec in APPENDED:
+        Appender(spec, warehouse).append(row_of(spec, NEXT_EPOCH + 1), NEXT_EPOCH + 1)
+    housekeeping.remove_uncommitted(warehouse, FIRST, NEXT_EPOCH)
+    assert [batches(warehouse, spec) for spec in APPENDED] == [[FIRST, NEXT_EPOCH + 1]] * 3
+
+
+def test_panes_of_some_reports_are_removed(warehouse: str) -> None:
+    housekeeping.take_over(warehouse, [VIEWS, PAIRS], NEXT_EPOCH, None)
+    housekeeping.remove_panes(warehouse, [PAIRS.name], NEXT_EPOCH)
+    assert housekeeping.pane_starts(warehouse) == {VIEWS.name: {0}}
+    housekeeping.remove_panes(warehouse, [VIEWS.name], NEXT_EPOCH)
+    assert housekeeping.pane_starts(warehouse) == {}
