@@ -70,6 +70,16 @@ def test_a_start_publishes_again_all_that_may_have_been_missed(
     assert refired.closed == {end for end in refired.refired if end <= refired.closed_until}
 
 
+def test_a_start_publishes_what_has_fired_and_was_not_published_as_closed() -> None:
+    #  window   [0, 50)      [50, 100)   [100, 150)
+    #           published    fired       open            the watermark is 110
+    windows, report = Grid(50, 50), Report(NAME, Grid(50, 50), 20)
+    state = windows.state(report, [0, 50, 100], PublicationState(1, 50), (WatermarkStep(100, 1),))
+    firing, _ = state.at_start(110, batch=9)
+    assert (firing.fired, firing.refired, firing.closed) == (frozenset(), {100}, frozenset())
+    assert state.open_windows == 2
+
+
 def test_a_start_of_a_new_warehouse_has_nothing_to_publish() -> None:
     firing, _ = PeriodicState(Report(NAME, Grid(50, 50), 20), Grid(50, 50)).at_start(rules.NO_WATERMARK, batch=1)
     assert firing.is_empty

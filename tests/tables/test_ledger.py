@@ -93,3 +93,13 @@ def test_watermarks_from_a_time_on_have_the_first_batch_that_reached_them(ledger
         ledger.commit([next_row(batch=EPOCH + number, watermark=watermark)])
     assert ledger.watermarks(5001) == [(6000, EPOCH + 3), (9000, EPOCH + 5)]
     assert ledger.watermarks(5000)[0] == (5000, EPOCH + 1)
+
+
+def test_merging_its_files_does_not_hide_a_newer_epoch(ledger: Ledger, tmp_path: Path) -> None:
+    assert ledger.latest()
+    older = Ledger(str(tmp_path), many_files=2)
+    older.latest()
+    last = {"from_offset": 10, "to_offset": 10, "watermark_before": 5000, "watermark": 5000}
+    assert ledger.commit_next([opening_row(2, **last)])
+    with pytest.raises(Replaced, match="epoch 2"):
+        older.tidy()
