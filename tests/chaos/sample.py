@@ -37,7 +37,7 @@ _CELLS = {
     ),
 }
 _OPTIONS = {"executors": ("--spark.large", "executors", "--spark.large-from", "1")}
-_DRAWN = 3
+_DRAWN = 2
 _POINTS = {point.name: point for point in POINTS}
 _FAULTS = {fault.name: fault for fault in (*FAULTS, OFTEN)}
 
@@ -52,7 +52,7 @@ def sample(*names: str) -> dict[str, Play]:
 
 
 def drawn(seed: int) -> Play:
-    """Returns a play of a fault of the broker and three others, each at another point."""
+    """Returns a play of a fault of the broker and two others, each at another point."""
     chance = random.Random(seed)
     faults = chance.sample([fault for fault in FAULTS if fault.need is None], _DRAWN)
     faults.append(chance.choice([fault for fault in FAULTS if fault.need is Need.OWN_BROKER]))

@@ -31,4 +31,4 @@ def test_seeds_draw_every_point_and_every_fault_but_those_of_executors() -> None
     strikes = [strike for seed in range(100) for strike in drawn(seed).strikes]
     assert {strike.point.name for strike in strikes} == {point.name for point in POINTS}
     assert {strike.fault for strike in strikes} == {fault for fault in FAULTS if fault.need is not Need.EXECUTORS}
-    assert all(len({strike.point for strike in drawn(seed).strikes}) == 4 for seed in range(100))
+    assert all(len({strike.point for strike in drawn(seed).strikes}) == 3 for seed in range(100))
