@@ -34,6 +34,7 @@ PATIENCE_S = 600
 TIME = {"bound": "5s", "allowed_lateness": "15s", "idle_timeout": "30s", "max_future_skew": "1m"}
 
 
+@pytest.mark.long
 def test_every_table_is_the_same_with_and_without(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:
