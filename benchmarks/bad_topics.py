@@ -19,7 +19,7 @@ _FRAMES: Final = {NOISE: b"", FRAMED: header(1)}
 _BYTES: Final = (180, 240)
 _AT_ONCE: Final = 10_000
 _USERS: Final = 50_000
-_FLUSH_S: Final = 60.0
+_FLUSH_S: Final = 600.0
 _WAIT_S: Final = 0.05
 
 

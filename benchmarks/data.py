@@ -24,7 +24,7 @@ DISORDER = ("--jitter", "5s", "--late-share", "0.01", "--late-by", "10m")
 _LATE_AFTER = 1 / 6
 """Share of the backlog before late events start (2 M of 12 M): no event is too late before the first commit."""
 _START = "2024-05-01T00:00:00Z"
-_REQUEST_S = 30.0
+_REQUEST_S = 300.0
 _PAUSE_S = 0.2
 _AT_ONCE = 50_000
 _PATIENCE_S = 30.0

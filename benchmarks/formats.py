@@ -28,7 +28,7 @@ BASE: Final = f"{LABELS[Job.OURS]}, {AVRO}"
 _FRAME_BYTES: Final = len(header(WRITER_ID))
 _QUEUED: Final = 50_000
 """Half of what the client's queue holds."""
-_FLUSH_S: Final = 60.0
+_FLUSH_S: Final = 600.0
 
 
 def drains_by_format(

@@ -12,7 +12,7 @@ from demo.die_with_parent import dying_with_parent
 
 _ROOT = Path(__file__).parent.parent
 _POLL_S = 0.1
-_STOP_S = 120.0
+_STOP_S = 600.0
 _QUOTED_LINES = 15
 _QUOTED_WIDTH = 300
 

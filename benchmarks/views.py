@@ -40,7 +40,7 @@ _PARTITIONS: Final = 4
 _LETTERS: Final = 500
 """Dead letters per window."""
 _MERGE_EVERY: Final = 64
-_ANSWER_S: Final = 60
+_ANSWER_S: Final = 600
 _APART_S: Final = 0.6
 """Pause in seconds, so that no request gets the cached answer of the previous request."""
 _VIEWS: Final = {
@@ -94,7 +94,7 @@ def _ask(port: int, path: str) -> None:
 
 @contextmanager
 def dashboard_of(warehouse: Path, work: Path) -> Iterator[tuple[int, Child]]:
-    """Runs the dashboard of a warehouse; yields its port once it answers. Raises RuntimeError after a minute."""
+    """Runs the dashboard of a warehouse; yields its port once it answers. Raises RuntimeError after ten minutes."""
     port = free_port()
     command = (*_DASHBOARD, "--warehouse", str(warehouse), "--dashboard.port", str(port))
     with child("dashboard", command, work) as dashboard:
@@ -103,7 +103,7 @@ def dashboard_of(warehouse: Path, work: Path) -> Iterator[tuple[int, Child]]:
 
 
 def _await_page(port: int) -> None:
-    """Waits until the dashboard has read its first page. Raises RuntimeError after a minute."""
+    """Waits until the dashboard has read its first page. Raises RuntimeError after ten minutes."""
     for _ in range(_ANSWER_S * 10):
         try:
             return _ask(port, "/")

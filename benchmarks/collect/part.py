@@ -26,7 +26,7 @@ COLLECTOR: Final = "collector"
 PEER: Final = "the server alone"
 KAFKA: Final = "no server"
 _TOPIC: Final = "collect"
-_START_S: Final = 60.0
+_START_S: Final = 600.0
 _WARM_UP_S: Final = 1.0
 _PERCENT: Final = 99
 

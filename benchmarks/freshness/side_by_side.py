@@ -36,7 +36,7 @@ from producers.encode import header
 from schemas import WRITER_ID, load_schemas
 
 _TOPIC: Final = "freshness"
-_START_S: Final = 120.0
+_START_S: Final = 600.0
 _POLL_S: Final = 0.02
 _AFTER_MS: Final = 20_000
 """Time in addition to two intervals after the time that counts, in which its last windows must become visible."""

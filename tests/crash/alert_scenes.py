@@ -10,12 +10,12 @@ from confluent_kafka import Producer, TopicPartition
 from benchmarks.measure import children
 from demo.topics import admin
 from tests.chaos.rules import Action, Rule
-from tests.crash.alert_stage import A_SECOND, HOUR_MS, MINUTE_MS, PARTITIONS, PATIENCE_S, TOPIC, Stage, event
+from tests.crash.alert_stage import A_SECOND, HOUR_MS, MINUTE_MS, PARTITIONS, TOPIC, Stage, event
 from tests.support.processes import Process
+from tests.support.waiting import PATIENCE_S
 
 OLD_MS = 20 * MINUTE_MS
 NO_RESULTS = Rule("outage", "create,write,link", "page_views/*", Action.FAIL, lasting=True)
-TRANSACTION_S = 30
 OF_SHARES = ("TidemarkMostRejected", "TidemarkMalformedShareHigh", "TidemarkFutureShareHigh", "TidemarkLateShareHigh")
 """They end once the ten minutes of their rates are over."""
 
@@ -58,14 +58,15 @@ def clocks_that_are_hours_wrong(stage: Stage) -> None:
 @contextmanager
 def an_open_transaction(stage: Stage) -> Iterator[None]:
     """A transaction is open meanwhile, and for the two minutes until its alert."""
-    producer = Producer({"bootstrap.servers": stage.broker.bootstrap_servers, "transactional.id": "hanging"})
-    producer.init_transactions(TRANSACTION_S)
+    open_long = {"transactional.id": "hanging", "transaction.timeout.ms": 15 * MINUTE_MS}
+    producer = Producer({"bootstrap.servers": stage.broker.bootstrap_servers, **open_long})
+    producer.init_transactions(PATIENCE_S)
     producer.begin_transaction()
     producer.produce(TOPIC, event(), b"ann", 2)
     producer.flush()
     yield
     stage.expect(stage.alert("TidemarkTransactionOpen", "critical", partition="2"))
-    producer.abort_transaction(TRANSACTION_S)
+    producer.abort_transaction(PATIENCE_S)
     stage.silent("TidemarkTransactionOpen")
 
 
@@ -122,7 +123,7 @@ def an_overload(stage: Stage) -> None:
     committed = int(stage.value('tidemark_partition_committed_offset{partition="0"}'))
     client = admin(stage.broker.bootstrap_servers)  # stored: without it the answer would not come
     (deleted,) = client.delete_records([TopicPartition(TOPIC, 0, committed)]).values()
-    deleted.result(TRANSACTION_S)
+    deleted.result(PATIENCE_S)
     stage.expect(stage.alert("TidemarkRetentionNear", "critical", partition="0"))
     stage.site.per_second = dict.fromkeys(range(PARTITIONS), A_SECOND)
 

@@ -17,11 +17,10 @@ from tests.chaos.rules import Faults
 from tests.support.monitoring import Monitoring, answers
 from tests.support.processes import SMALL_DRIVER, Process
 from tests.support.services import ANY_TIMESTAMP, Clock
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 
 TOPIC = "clicks"
 PARTITIONS = 3
-PATIENCE_S = 180
 A_SECOND = 100
 """Records of each partition."""
 STEP_S = 0.1

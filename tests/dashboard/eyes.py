@@ -9,6 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Page
 
 from pipeline.reading.dashboard.shared_views import READ_AGAIN
+from tests.support.chromium import window
 
 PHONE = 390
 DESK = 1200
@@ -68,15 +69,13 @@ _NAME = """(() => {
 @contextmanager
 def eyes(browser: Browser, width: int = DESK, scheme: Scheme = "light", *, script: bool = True) -> Iterator[Eyes]:
     """A new window of a width, in a colour scheme; without JavaScript where it is switched off."""
-    context = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=script
-    )
-    page = context.new_page()
-    found = Eyes(page)
-    page.on("console", lambda said: found.complaints.append(said.text) if _is_complaint(said) else None)
-    page.on("pageerror", lambda error: found.complaints.append(str(error)))
-    yield found
-    context.close()
+    viewport = {"width": width, "height": 900}
+    with window(browser, viewport=viewport, color_scheme=scheme, java_script_enabled=script) as context:
+        page = context.new_page()
+        found = Eyes(page)
+        page.on("console", lambda said: found.complaints.append(said.text) if _is_complaint(said) else None)
+        page.on("pageerror", lambda error: found.complaints.append(str(error)))
+        yield found
 
 
 def _is_complaint(said: ConsoleMessage) -> bool:

@@ -31,7 +31,7 @@ from pipeline.tables.appender import Appender
 from pipeline.tables.schemas import DEAD_LETTERS
 from schemas import load_schemas
 from tests.support.topic_writer import value_of
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.site import MINUTE, NOON, POLICY, REPORTS, Event, Site
 
 EVIL = "<script>document.title='taken'</script>'\"&/../%00"
@@ -119,14 +119,14 @@ class Served:
             said = self.ask(path, body, **headers)
             return None if "Retry-After" in said.headers or READ_AGAIN in said.text else said
 
-        return wait_for(answer, 60, path)
+        return wait_for(answer, PATIENCE_S, path)
 
     def ask(self, path: str = "/", body: bytes | None = None, **headers: str) -> Answer:
         """Asks for a path once."""
         sent_headers = {name.replace("_", "-"): value for name, value in headers.items()}
         request = urllib.request.Request(self.address + path, body, sent_headers)  # noqa: S310 - our own
         try:
-            with _OPENER.open(request, timeout=60) as answer:
+            with _OPENER.open(request, timeout=PATIENCE_S) as answer:
                 return Answer(answer.status, answer.read().decode(), answer.headers)
         except HTTPError as error:
             with error:
@@ -169,5 +169,5 @@ def serving(
     listening = listen("127.0.0.1", port)
     address = f"http://127.0.0.1:{listening.getsockname()[1]}"
     with closing(Background(server, listening, "page")):
-        wait_for(lambda: server.started, 30, "the page")
+        wait_for(lambda: server.started, PATIENCE_S, "the page")
         yield Served(address)

@@ -14,7 +14,7 @@ from pipeline.reading.pages.table_reader import TableReader
 from pipeline.settings.model import DashboardSettings
 from tests.dashboard.scene import Served, serving
 from tests.support.flood import hostile
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify import site
 
 pytestmark = pytest.mark.slow
@@ -129,10 +129,10 @@ def test_only_exact_paths_are_open(guarded: Served, path: str) -> None:
 
 
 def test_a_login_is_read_up_to_a_limit_of_bytes_and_seconds(locked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.reading.dashboard.dashboard_pages._LOGIN_S", 0.2)
     begin = b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000000\r\n\r\ntoken="
     with serving(locked, TOKEN) as page:
         assert raw(page, begin + b"x" * 5_000).split()[1] == b"413"
+        monkeypatch.setattr("pipeline.reading.dashboard.dashboard_pages._LOGIN_S", 0.2)
         assert raw(page, begin).split()[1] == b"408"
 
 
@@ -140,7 +140,7 @@ def test_health_and_pages_are_answered_while_every_reading_waits(locked: Path) -
     reader = TableReader(str(locked))
     with ExitStack() as stack, serving(locked, reader=reader) as page:
         with reader._lock:  # a page that takes long
-            lines = [stack.enter_context(socket.create_connection(page.place, timeout=60)) for _ in range(60)]
+            lines = [stack.enter_context(socket.create_connection(page.place, timeout=PATIENCE_S)) for _ in range(60)]
             for number, line in enumerate(lines):
                 line.sendall(f"GET /users?id={number} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             assert healthy(page)
@@ -172,7 +172,7 @@ def test_hostile_requests_are_answered_or_ended_and_open_nothing(
 
 def raw(page: Served, said: bytes, *, ends: bool = False) -> bytes:
     """The begin of the answer to what is said as it is; `ends`: nothing more is said, and all of it is read."""
-    with socket.create_connection(page.place, timeout=60) as line:
+    with socket.create_connection(page.place, timeout=PATIENCE_S) as line:
         line.sendall(said)
         if ends:
             line.shutdown(socket.SHUT_WR)
@@ -215,7 +215,7 @@ def test_the_health_endpoint_discloses_nothing_of_the_tables(tmp_path: Path) -> 
         assert healthy(page)
         (tmp_path / "ledger" / "_delta_log").mkdir(parents=True)
         (tmp_path / "ledger" / "_delta_log" / "00000000000000000000.json").write_text("nothing")
-        wait_for(lambda: not healthy(page), 60, "the failing store")
+        wait_for(lambda: not healthy(page), PATIENCE_S, "the failing store")
         answer = page.get("/healthz")
         assert (answer.status, answer.text) == (503, "the store of the tables does not answer\n")
 

@@ -16,11 +16,10 @@ from tests.dashboard.eyes import Eyes, Scheme, eyes
 from tests.dashboard.scene import hanging, serving
 from tests.support.chromium import chromium
 from tests.support.processes import tidemark
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
 pytestmark = pytest.mark.slow
-expect.set_options(timeout=60_000)
 HOUR_MS = 3_600_000
 SCREENS: tuple[tuple[int, Scheme], ...] = ((1280, "light"), (768, "dark"), (390, "light"))
 
@@ -66,7 +65,7 @@ def test_a_stopped_server_is_noticed_and_what_a_person_did_survives(
 ) -> None:
     where = ("--warehouse", str(site.warehouse), "--dashboard.port", str(port := free_port()))
     with tidemark(tmp_path / "log", "dashboard", *where) as server:
-        wait_for(lambda: "dashboard_listening" in server.said, 60, "the page")
+        wait_for(lambda: "dashboard_listening" in server.said, PATIENCE_S, "the page")
         for person in people:
             person.open(f"http://127.0.0.1:{port}")
             expect(person.page.locator("#traffic-table summary")).to_be_visible()

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.reading.pages import window_sums
 from tests.dashboard.scene import EVIL, Served, malformed, rejected, serving, story
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.plant import alter, change
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
@@ -208,7 +208,7 @@ def test_without_a_warehouse_the_page_says_what_to_do_and_later_displays_it(tmp_
 
 def wait_for_words(page: Served, words: str) -> str:
     """The first screen, once it has these words: what all see together may be half a second old."""
-    return wait_for(lambda: said if words in (said := page.get().words()) else None, 10, words)
+    return wait_for(lambda: said if words in (said := page.get().words()) else None, PATIENCE_S, words)
 
 
 def test_a_batch_that_was_not_committed_is_not_shown(tmp_path: Path) -> None:

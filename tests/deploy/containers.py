@@ -20,13 +20,13 @@ from pipeline.runtime.java import find_java
 from tests.deploy.files import ROOT, services
 from tests.support.brief_java import BRIEF_JVM
 from tests.support.processes import Process
+from tests.support.waiting import PATIENCE_S
 
 HOST: Final = "127.0.0.1"
 ENTRY: Final = [sys.executable, str(ROOT / "deploy" / "docker" / "entrypoint.py")]
 _PORTS: Final = re.compile(r"\b(19092|29093|9092|9477|9478|10000|8480)\b")
 _NAMES: Final = {"//:": f"//{HOST}:", "kafka:": f"{HOST}:", "0.0.0.0": HOST}  # noqa: S104 - there
 _OF_SCRIPTS: Final = {"KAFKA_HEAP_OPTS"}
-_TOPIC_S: Final = 60.0
 _IN_A_NAMESPACE: Final = (shutil.which("unshare") or "", "--map-root-user", "--mount")
 _READ_ONLY: Final = 'mount --bind "$1" "$1" && mount -o remount,bind,ro / && shift && exec "$@"'
 """Only writable folders are mounted; the last command replaces the shell."""
@@ -81,7 +81,7 @@ class Here:
         config = dict(word.split("=")[1:] for word in words if word.startswith("--config="))
         new = NewTopic(told["topic"], int(told["partitions"]), int(told["replication-factor"]), config=config)
         client = admin(told["bootstrap-server"])  # kept: without it the answer would not come
-        client.create_topics([new], request_timeout=_TOPIC_S)[new.topic].result(_TOPIC_S)
+        client.create_topics([new], request_timeout=PATIENCE_S)[new.topic].result(PATIENCE_S)
 
     def container(self, name: str, *more: str, **more_variables: str) -> Process:
         """A container of our image that can write to volumes and /tmp only, as far as a test may have that."""
@@ -99,7 +99,9 @@ class Here:
         program, *rest = (self(word) for word in words)
         found = shutil.which(program, path=environment["PATH"])
         assert found, f"the image has no {program}"
-        return subprocess.run([found, *rest], env=environment, check=False, capture_output=True, text=True, timeout=180)
+        return subprocess.run(
+            [found, *rest], env=environment, check=False, capture_output=True, text=True, timeout=PATIENCE_S
+        )
 
     def _java(self, name: str, main: str, *arguments: str, heap: str = "-Xmx128m") -> Process:
         """A class of the locked jars at work."""

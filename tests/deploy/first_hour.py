@@ -15,13 +15,12 @@ from tests.deploy.containers import Here
 from tests.deploy.files import ROOT, SERVICE, services, shell_commands, stop_grace_s
 from tests.deploy.podman import Container, Containers
 from tests.support.processes import Process
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import records, rows
 
 PAGE: Final = ROOT / "docs" / "first-hour.md"
 VERBS: Final = {"up", "logs", "exec", "stop", "start", "down"}
 SQL: Final = 10000
-PATIENCE_S: Final = 180
 PORT_OPTIONS: Final = {"dashboard": ("--dashboard.port", "9478"), "sql": ("--port", "10000")}
 """Options of services whose port is not in their command of compose."""
 

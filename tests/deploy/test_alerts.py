@@ -9,6 +9,7 @@ import pytest
 
 from pipeline.event_time.policy import Verdict
 from tests.deploy.rules import ALERTMANAGER, FOLDER, RULES, RUNBOOK, alerts, known_names, names_in, rules, tool
+from tests.support.waiting import PATIENCE_S
 from tests.support.yaml_text import parsed
 
 TESTS = sorted((FOLDER / "tests").glob("*.yml"))
@@ -18,7 +19,7 @@ SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", RUNBOOK.read_text(), 
 
 def run(program: str, *arguments: str | Path, folder: Path = FOLDER) -> None:
     done = subprocess.run(
-        [tool(program), *arguments], capture_output=True, text=True, check=False, cwd=folder, timeout=60
+        [tool(program), *arguments], capture_output=True, text=True, check=False, cwd=folder, timeout=PATIENCE_S
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

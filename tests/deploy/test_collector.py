@@ -10,10 +10,9 @@ from tests.deploy.files import services
 from tests.producers.collect.collect_client import Asker, event, request_body
 from tests.support.kafka_cluster import Cluster
 from tests.support.topic_reader import consumed
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 
 PORT = "8480"
-PATIENCE_S = 60
 
 
 @pytest.mark.broker

@@ -17,9 +17,8 @@ from demo.options import command
 from pipeline.errors import TidemarkError
 from tests.support.processes import SMALL_DRIVER
 from tests.support.terminal import CTRL_C, Terminal
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 
-PATIENCE_S: Final = 180
 BEGINS: Final = re.compile(r"Dashboard +http://127\.0\.0\.1:(\d+)/ ")
 WINDOW: Final = re.compile(r"\[[\d-]{10} [\d:]{8}, [\d:]{8}\)")
 LINES: Final = 5
@@ -46,7 +45,7 @@ def test_the_demo_ends_with_the_truth_and_leaves_its_page_and_its_warehouse(
         assert len(re.findall(r"mequal\x1b", at_the_end)) == LINES
         assert shows(port, demo)
         demo.press(CTRL_C)
-        assert demo.popen.wait(30) == 0
+        assert demo.popen.wait(PATIENCE_S) == 0
     assert (tmp_path / "kept" / "ledger").is_dir()
 
 
@@ -82,7 +81,7 @@ def test_all_other_arguments_reach_the_producer(keep: list[str], tmp_path: Path)
 
 def test_a_producer_may_finish_and_a_service_may_not(tmp_path: Path) -> None:
     with child("producer", [sys.executable, "-c", ""], tmp_path) as finished:
-        finished.process.wait(30)
+        finished.process.wait(PATIENCE_S)
         finished.check(may_finish=True)
         finished.end()
         with pytest.raises(TidemarkError, match="ended by itself with exit code 0"):
@@ -92,7 +91,7 @@ def test_a_producer_may_finish_and_a_service_may_not(tmp_path: Path) -> None:
 def shows(port: str, demo: Terminal) -> bool:
     """Returns whether the dashboard has the traffic and its problems."""
     assert demo.popen.poll() is None, demo.said
-    with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30) as answer:
+    with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=PATIENCE_S) as answer:
         page = answer.read().decode()
         return all(word in page for word in SHOWN)
     return False

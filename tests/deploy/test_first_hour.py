@@ -17,10 +17,9 @@ from tests.deploy.rules import alerts
 from tests.support.against_truth import ledger_version
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.processes import Process
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import rows
 
-PATIENCE_S = 180
 GIVES_UP = "--timeout=20s"
 METRICS, DASHBOARD = 9477, "9478"
 

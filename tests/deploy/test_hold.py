@@ -11,9 +11,7 @@ import pytest
 from deploy.docker import hold as module
 from deploy.docker.hold import hold
 from tests.support.processes import Process
-from tests.support.waiting import wait_for
-
-WAIT_S = 20
+from tests.support.waiting import PATIENCE_S, wait_for
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +40,7 @@ def test_a_dependency_that_is_slow_to_start_is_waited_for(tmp_path: Path) -> Non
 def test_a_configuration_error_is_held_until_the_container_is_stopped(tmp_path: Path) -> None:
     program = "from deploy.docker.hold import hold; raise SystemExit(hold(['sh', '-c', 'echo run; exit 2'], 3, 0))"
     with Process([sys.executable, "-c", program], tmp_path / "log") as held:
-        wait_for(lambda: "3 attempts ended" in held.said, WAIT_S, "the last attempt")
+        wait_for(lambda: "3 attempts ended" in held.said, PATIENCE_S, "the last attempt")
         assert held.said.count("run\n") == 3
         assert held.alive
         held.send(signal.SIGTERM)
@@ -52,7 +50,7 @@ def test_a_configuration_error_is_held_until_the_container_is_stopped(tmp_path: 
 def test_sigterm_reaches_the_command(tmp_path: Path) -> None:
     command = "trap 'echo finished; exit 0' TERM; echo started; while :; do sleep 0.05; done"
     with Process([sys.executable, module.__file__, "sh", "-c", command], tmp_path / "log") as service:
-        wait_for(lambda: "started" in service.said, WAIT_S, "the command")
+        wait_for(lambda: "started" in service.said, PATIENCE_S, "the command")
         service.send(signal.SIGTERM)
         assert service.wait() == 0
         assert "finished" in service.said

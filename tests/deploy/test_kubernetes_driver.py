@@ -23,11 +23,10 @@ from tests.support.brief_java import BRIEF_DRIVER, BRIEF_JVM
 from tests.support.kafka_cluster import Cluster
 from tests.support.object_store import object_store
 from tests.support.processes import Process
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import records
 
 EVENTS = 3_000
-CAUGHT_UP_S = 240
 DISORDER = (
     *("--rate", "0", "--events", str(EVENTS), "--event-rate", "100", "--users", "50", "--jitter", "1s"),
     *("--late-share", "0.02", "--late-after", "10s", "--future-share", "0.01", "--malformed-share", "0.04"),
@@ -67,7 +66,7 @@ def test_the_driver_of_production_works_on_an_object_store_with_executors_of_its
         here = {**CLOSED, "spark.driver.host": HOST, "spark.driver.port": str(port), "spark.blockManager.port": "0"}
         service = stack.enter_context(started(tmp_path, PRODUCTION, environment, {**here, **BRIEF_DRIVER}))
         # The driver that asks Kubernetes for executors exists.
-        wait_for(lambda: "epoch_opened" in service.said or not service.alive, CAUGHT_UP_S, "the driver")
+        wait_for(lambda: "epoch_opened" in service.said or not service.alive, PATIENCE_S, "the driver")
         (application,) = cluster.applications()
         for number, home in enumerate(homes, 1):
             home.mkdir()
@@ -144,7 +143,7 @@ def of_modules() -> list[str]:
 
 def reads_all(service: Process, warehouse: Path | str) -> None:
     """Returns when the service has read what was produced and has stopped in order."""
-    wait_for(lambda: not service.alive or records(warehouse) == EVENTS, CAUGHT_UP_S, "the reading of all events")
+    wait_for(lambda: not service.alive or records(warehouse) == EVENTS, PATIENCE_S, "the reading of all events")
     assert service.alive, service.said
     service.send(signal.SIGTERM)
     assert service.wait() == 0, service.said

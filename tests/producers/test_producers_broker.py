@@ -18,10 +18,10 @@ from producers.tally import Tally
 from producers.truth import Truth
 from tests.producers.recount import Recount, cells, decode, partition_numbers, table_cells
 from tests.support.topic_reader import consumed
+from tests.support.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.broker
 
-PATIENCE_S = 60
 LATE_BY = 600_000
 MakeTopic = Callable[..., str]
 # 60,000 events at 50 per second of event time: 20 minutes, so the late ones are late.
@@ -112,7 +112,7 @@ def test_a_broker_that_dies_is_an_error_in_one_sentence_and_no_truth_is_written(
     Tally(["user-000000"], 60_000).truth("an earlier run").write(file)
     with Broker(tmp_path / "broker", heap="256m") as mortal:
         mortal.create_topic("clicks", partitions=4)
-        more = ("--rate", "2000", "--timeout", "3s", "--truth", str(file))
+        more = ("--rate", "2000", "--timeout", "15s", "--truth", str(file))
         process = started(mortal, "clicks", *more)
         await_a_record(mortal, "clicks")
         mortal.kill()

@@ -16,7 +16,7 @@ from producers.delivery import Delivery
 from tests.producers.recount import decode
 from tests.support.kafka_cluster import Cluster
 from tests.support.processes import producers
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.broker
 
@@ -29,7 +29,7 @@ POLL_S = 0.1
 
 def command(broker: Cluster, topic: str, delivery: Delivery) -> list[str]:
     """A backlog that takes a second or two to send: every life but the last is killed in its first steps."""
-    target = ["--bootstrap-servers", broker.bootstrap_servers, "--topic", topic, "--timeout", "60s"]
+    target = ["--bootstrap-servers", broker.bootstrap_servers, "--topic", topic, "--timeout", "10m"]
     source = ["--rate", "0", "--events", str(EVENTS), "--event-rate", "5000", "--start-time", "2024-05-01T00:00:00Z"]
     return ["simulate", *target, *source, "--delivery", delivery.value, "--name", f"run-{topic}"]
 
@@ -43,12 +43,12 @@ def killed_and_started_again(broker: Cluster, topic: str, delivery: Delivery, fo
     watch = Watch(admin(broker.bootstrap_servers), topic)
     seen = watch.progress if delivery is Delivery.AT_MOST_ONCE else watch.log_ends
     for life in itertools.count(1):
-        before = wait_for(seen, 60, "an answer")
+        before = wait_for(seen, PATIENCE_S, "an answer")
         with producers(folder / "log", *command(broker, topic, delivery)) as process:
             while life <= KILLS and process.alive and seen() in (None, before):
                 pass
             if life > KILLS or not process.alive:
-                assert process.wait(120) == 0, process.said
+                assert process.wait(PATIENCE_S) == 0, process.said
                 return life
     raise AssertionError
 
@@ -65,7 +65,7 @@ class Watch:
         group = f"run-{self.topic}"
         asked = ConsumerGroupTopicPartitions(group, [TopicPartition(self.topic, 0)])
         try:
-            found = self.client.list_consumer_group_offsets([asked])[group].result(30)
+            found = self.client.list_consumer_group_offsets([asked])[group].result(PATIENCE_S)
         except KafkaException:
             return None
         return [place.offset for place in found.topic_partitions]
@@ -74,7 +74,7 @@ class Watch:
         """Returns the number of records of each partition; None while the topic is too new to answer."""
         asked = {TopicPartition(self.topic, partition): OffsetSpec.latest() for partition in range(PARTITIONS)}
         try:
-            return [found.result(30).offset for found in self.client.list_offsets(asked).values()]
+            return [found.result(PATIENCE_S).offset for found in self.client.list_offsets(asked).values()]
         except KafkaException:
             return None
 

@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 from pipeline.cli import main
 from pipeline.tables.schemas import LEDGER
 from tests.support.terminal import Terminal
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
@@ -29,7 +29,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 def ask(site: Site, *words: str, typed: str = "") -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pipeline.cli", "sql", f"--warehouse={site.warehouse}", *words]
-    return subprocess.run(command, input=typed, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run(command, input=typed, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
 
 
 def test_an_answer_as_csv_json_or_a_table(site: Site) -> None:
@@ -150,9 +150,9 @@ def test_in_a_terminal_answers_are_text_too(site: Site) -> None:
                     shell.press(answer)
             return words in shell.said
 
-        wait_for(lambda: reached("D "), 60, "the prompt")
+        wait_for(lambda: reached("D "), PATIENCE_S, "the prompt")
         shell.press(f"SELECT {HOSTILE} AS user_id;\r".encode())
-        wait_for(lambda: reached("a\\x1b[2J\\x9b\\u202e"), 60, "the answer")
+        wait_for(lambda: reached("a\\x1b[2J\\x9b\\u202e"), PATIENCE_S, "the answer")
         assert "\x1b[2J" not in shell.said
         shell.press(b".exit\r")
-        assert shell.popen.wait(60) == 0
+        assert shell.popen.wait(PATIENCE_S) == 0

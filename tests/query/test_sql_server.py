@@ -22,12 +22,11 @@ from tests.query.refused_statements import REFUSED
 from tests.support.flood import is_ended
 from tests.support.processes import Process, tidemark
 from tests.support.sockets import Address, family, listening
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Site
 
 pytestmark = pytest.mark.slow
-START_S = 60
 PASSWORD = "sesame-of-forty-thieves"
 MARK = "hunter2bqkz"
 
@@ -43,7 +42,7 @@ def server(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tup
     variables = {"TIDEMARK_SQL_PASSWORD": PASSWORD, "AWS_SECRET_ACCESS_KEY": MARK}
     arguments = (f"--warehouse={site.warehouse}", f"--port={port}", "--memory=500m")
     with tidemark(log, "sql-server", *arguments, driver=variables) as process:
-        wait_for(lambda: "sql_server_listening" in process.said or not process.alive, START_S, "its opening")
+        wait_for(lambda: "sql_server_listening" in process.said or not process.alive, PATIENCE_S, "its opening")
         assert process.alive, process.said
         yield port, process
         assert process.alive, process.said
@@ -198,7 +197,9 @@ def test_a_client_without_user_and_password_is_refused(server: tuple[int, Proces
 
 def test_connections_that_do_not_log_in_keep_no_client_out(server: tuple[int, Process]) -> None:
     with ExitStack() as stack:
-        silent = [stack.enter_context(socket.create_connection(("127.0.0.1", server[0]), 10)) for _ in range(100)]
+        silent = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", server[0]), PATIENCE_S)) for _ in range(100)
+        ]
         with psycopg.connect(address(server[0])) as connection:
             assert connection.execute("SELECT 1").fetchone() == (1,)
             assert is_ended(silent[0])
@@ -208,7 +209,7 @@ def test_connections_that_do_not_log_in_keep_no_client_out(server: tuple[int, Pr
 def test_nothing_is_answered_before_the_log_in(server: tuple[int, Process]) -> None:
     start = struct.pack("!i", 3 << 16) + b"user\0tidemark\0\0"
     query = b"SELECT user_id FROM page_views\0"
-    with socket.create_connection(("127.0.0.1", server[0]), 10) as stranger:
+    with socket.create_connection(("127.0.0.1", server[0]), PATIENCE_S) as stranger:
         stranger.sendall(struct.pack("!i", len(start) + 4) + start)
         stranger.sendall(b"Q" + struct.pack("!i", len(query) + 4) + query)
         answer = b""
@@ -231,7 +232,7 @@ def test_nothing_is_answered_before_the_log_in(server: tuple[int, Process]) -> N
 )
 def test_bytes_that_are_no_start_are_refused(server: tuple[int, Process], bytes_sent: bytes) -> None:
     answer = b""
-    with socket.create_connection(("127.0.0.1", server[0]), 10) as stranger, suppress(OSError):
+    with socket.create_connection(("127.0.0.1", server[0]), PATIENCE_S) as stranger, suppress(OSError):
         stranger.sendall(bytes_sent)
         stranger.shutdown(socket.SHUT_WR)
         while piece := stranger.recv(4096):
@@ -254,7 +255,7 @@ def test_rows_that_came_since_are_seen(site: Site, client: psycopg.Connection) -
 
     before = batches()
     site.batch(*[])
-    wait_for(lambda: batches() > before, 20, "a batch that was committed meanwhile")
+    wait_for(lambda: batches() > before, PATIENCE_S, "a batch that was committed meanwhile")
 
 
 def test_an_address_that_is_taken_is_exit_code_2(

@@ -3,13 +3,19 @@
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
+
+from tests.support.waiting import PATIENCE_S
 
 _AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
 """The agent of a person's browser; without a window it would be a robot's."""
+_PATIENCE_MS = PATIENCE_S * 1000
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+expect.set_options(timeout=_PATIENCE_MS)
 
 
 @contextmanager
@@ -21,6 +27,15 @@ def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         # Its sandbox wants a user who is not root, or rights that a container has not.
         args = ["--no-sandbox", f"--user-agent={_AGENT}"]
-        browser = playwright.chromium.launch(executable_path=found, args=args)
+        browser = playwright.chromium.launch(executable_path=found, args=args, timeout=_PATIENCE_MS)
         yield browser
         browser.close()
+
+
+@contextmanager
+def window(browser: Browser, **options: Any) -> Iterator[BrowserContext]:
+    """Yields a new window with Playwright's `options`. Its waits fail only if something hangs."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(_PATIENCE_MS)
+    yield context
+    context.close()

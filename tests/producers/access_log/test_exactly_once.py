@@ -35,7 +35,7 @@ from tests.producers.test_producers_delivery import PARTITIONS, Watch, committed
 from tests.support.kafka_cluster import Cluster
 from tests.support.nginx import PERSONS, ROBOTS
 from tests.support.processes import Process, producers
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.broker
 
@@ -44,6 +44,8 @@ SALT = "0123456789abcdef0123456789abcdef"
 START = datetime(2024, 5, 1, tzinfo=UTC)
 PATHS = {"/page-{}": 8, "/style-{}.css": 3, "/.env": 1}
 LIVES = 4
+OPEN_LONG = {"transaction.timeout.ms": 900_000}
+"""The longest time for which a broker lets a transaction be open, so that a slow machine does not end it."""
 EVENT = ("page_url", "user_id", "session_id", "event_time", "user_agent", "referrer")
 
 
@@ -98,7 +100,7 @@ def kept(broker: Cluster, topic: str) -> RunState:
     consumer = Consumer({**reader, "enable.partition.eof": True})
     consumer.assign([TopicPartition(f"{topic}-state", 0, 0)])
     records = []
-    while (message := consumer.poll(30)) is not None and message.error() is None:
+    while (message := consumer.poll(PATIENCE_S)) is not None and message.error() is None:
         records.append((message.key() or b"", message.value()))
     consumer.close()
     return RunState.from_records("web-1", records)
@@ -124,7 +126,7 @@ def test_a_killed_run_neither_loses_nor_repeats_a_line(
     for life in range(LIVES):
         disturb(server, life)
         busy(server, 10_000, chance)
-        before = wait_for(seen, 60, "an answer")
+        before = wait_for(seen, PATIENCE_S, "an answer")
         with producers(tmp_path / "said", *options(broker, topic, server)) as process:
             while process.alive and seen() in (None, before):
                 busy(server, 5, chance)
@@ -148,10 +150,10 @@ def test_another_process_of_the_name_takes_over_and_the_older_one_ends(
     seen = Watch(admin(broker.bootstrap_servers), topic).log_ends
     busy(server, 300, random.Random(1))
     with following(broker, topic, server, tmp_path / "older") as older:
-        wait_for(lambda: sum(seen() or []), 60, "a visit")
+        wait_for(lambda: sum(seen() or []), PATIENCE_S, "a visit")
         assert main(options(broker, topic, server, "--until-caught-up")) == 0
         busy(server, 300, random.Random(2))
-        assert older.wait(60) == 2
+        assert older.wait(PATIENCE_S) == 2
         assert "another process runs under the name web-1 and has taken over" in older.said
     assert main(options(broker, topic, server, "--until-caught-up")) == 0
     assert by_user(events(broker, topic)) == by_user(undisturbed(server)[0])
@@ -179,20 +181,20 @@ def test_a_start_waits_for_the_open_transaction_of_another_run(
     topic = make_topic(PARTITIONS)
     seen = Watch(admin(broker.bootstrap_servers), topic).log_ends
     busy(server, 300, random.Random(1))
-    other = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": f"other-{topic}"})
-    other.init_transactions(60)
+    other = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": f"other-{topic}", **OPEN_LONG})
+    other.init_transactions(PATIENCE_S)
     with following(broker, topic, server, tmp_path / "first") as first:
-        before = wait_for(lambda: sum(seen() or []), 60, "a visit")
+        before = wait_for(lambda: sum(seen() or []), PATIENCE_S, "a visit")
         other.begin_transaction()
         other.produce(f"{topic}-state", key="other", value="{}")
-        other.flush(60)
+        other.flush(PATIENCE_S)
         busy(server, 300, random.Random(2))
-        wait_for(lambda: sum(seen() or []) > before, 60, "more visits")
+        wait_for(lambda: sum(seen() or []) > before, PATIENCE_S, "more visits")
         first.kill()
     with producers(tmp_path / "second", *options(broker, topic, server, "--until-caught-up")) as second:
         assert second.lives_for(3), second.said
-        other.abort_transaction(60)
-        assert second.wait(60) == 0, second.said
+        other.abort_transaction(PATIENCE_S)
+        assert second.wait(PATIENCE_S) == 0, second.said
     assert by_user(events(broker, topic)) == by_user(undisturbed(server)[0])
 
 
@@ -202,10 +204,11 @@ def test_counts_are_served_and_go_on_over_a_restart(
     topic, port = make_topic(PARTITIONS), free_port()
     for life in range(2):
         busy(server, 300, random.Random(1))
-        expected = undisturbed(server)[1]
+        counts = undisturbed(server)[1]
+        expected = {outcome.value: counts[outcome] for outcome in LineOutcome}
         with following(broker, topic, server, tmp_path / f"said-{life}", "--metrics-port", str(port)) as process:
-            wait_for(lambda: served(port) == {one.value: expected[one] for one in LineOutcome}, 60, "the counts")  # noqa: B023
-            wait_for(lambda: ". The log is followed." in process.said, 60, "the first counts")
+            wait_for(lambda: served(port) == expected, PATIENCE_S, "the counts")  # noqa: B023
+            wait_for(lambda: ". The log is followed." in process.said, PATIENCE_S, "the first counts")
 
 
 def test_standard_input_is_read_to_its_end_whatever_its_lines_are(
@@ -247,7 +250,7 @@ def following(broker: Cluster, topic: str, server: Server, log: Path, *more: str
 def served(port: int) -> dict[str, int]:
     """Returns the counts of the metrics page by outcome; empty while the page does not answer."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as page:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE_S) as page:
             lines = page.read().decode().splitlines()
     except OSError:
         return {}

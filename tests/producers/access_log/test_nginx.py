@@ -19,7 +19,7 @@ from producers.access_log.sessions import Sessions
 from producers.access_log.visits import VisitRules, Visits
 from producers.pseudonym import Pseudonyms
 from tests.support.nginx import NGINX, Nginx, ask, crowd
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 
 SAMPLE = Path(__file__).parent / "sample"
 LOGROTATE = shutil.which("logrotate", path="/usr/sbin:/usr/bin")
@@ -74,7 +74,7 @@ def test_no_event_of_the_sample_contains_an_address_or_a_query() -> None:
 def test_under_load_and_rotation_each_request_is_read_once(tmp_path: Path, how: str) -> None:
     with Nginx(tmp_path) as nginx:
         log, lines, one = tmp_path / "access.log", list[Line](), visits(combined)
-        wait_for(log.exists, 20, "a log")
+        wait_for(log.exists, PATIENCE_S, "a log")
         follower = Follower(log, None, settle_s=0.3, clock=time.time, report=pytest.fail)
         rotate = rotation(tmp_path, log, how)
         expected = Counter[str]()
@@ -87,7 +87,7 @@ def test_under_load_and_rotation_each_request_is_read_once(tmp_path: Path, how: 
                 while not load.done():
                     read(follower, lines)
                 expected += load.result()
-        wait_for(lambda: read(follower, lines) == expected.total(), 20, "all lines")
+        wait_for(lambda: read(follower, lines) == expected.total(), PATIENCE_S, "all lines")
         follower.close()
     one.events_from(lines)
     assert {outcome.value: count for outcome, count in one.counts.items()} == expected

@@ -17,7 +17,7 @@ from tests.producers.access_log.test_formats import AGENT, NOON_MS
 from tests.producers.access_log.test_read_as_written import APACHE
 from tests.producers.test_producers_delivery import PARTITIONS
 from tests.support.kafka_cluster import Cluster
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.broker
 LOG_FORMAT = APACHE[2]
@@ -70,10 +70,10 @@ def test_while_the_log_is_followed_it_is_a_warning_and_then_an_error(
     topic = make_topic(PARTITIONS)
     write(server, 20)
     with following(broker, topic, server, tmp_path / "said", "--format", "caddy") as process:
-        wait_for(lambda: "the first 20 lines are not in the format caddy" in process.said, 60, "a warning")
+        wait_for(lambda: "the first 20 lines are not in the format caddy" in process.said, PATIENCE_S, "a warning")
         assert process.alive
         write(server, 80)
-        assert process.wait(60) == 2
+        assert process.wait(PATIENCE_S) == 2
     assert "the first 100 lines are not in the format caddy" in process.said
     assert kept(broker, topic).position is None
 

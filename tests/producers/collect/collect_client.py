@@ -16,11 +16,10 @@ from starlette.applications import Starlette
 from demo.children import free_port
 from producers.collect.server import listener, server
 from tests.support.processes import Process, producers
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 
 AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 NOW_MS = 1_760_000_000_000
-PATIENCE_S = 60
 
 
 def event(**changed: object) -> dict[str, object]:
@@ -59,7 +58,7 @@ class Asker:
     """Asks a server, each time on a connection of its own."""
 
     address: str
-    patience_s: float = 60
+    patience_s: float = PATIENCE_S
 
     def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         """Returns the response to a request; `_` in the name of a header becomes `-`."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from threading import Event
-from time import monotonic
 
 import pytest
 
@@ -20,15 +19,12 @@ from tests.producers.recount import decode
 from tests.support.frozen import frozen
 from tests.support.kafka_cluster import Cluster
 from tests.support.topic_reader import consumed
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.broker
 
 MakeTopic = Callable[..., str]
-PATIENCE_S = 60
 TIMEOUT_S = 3
-BOUND_S = 10
-"""The client looks once a second for what has timed out; the rest is for a busy machine."""
 BROWSERS = 4
 TOPIC = "clicks"
 LIMITS = ("--allow-origin", "*", "--rate", "0")
@@ -39,7 +35,7 @@ def test_what_is_acknowledged_is_on_the_topic_and_on_the_partition_of_its_user(
     broker: Cluster, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
     topic, users = make_topic(partitions=4), [f"user-{number}" for number in range(20)]
-    with collecting(broker.bootstrap_servers, topic, tmp_path / "log", *LIMITS, "--timeout", "30s") as (process, ask):
+    with collecting(broker.bootstrap_servers, topic, tmp_path / "log", *LIMITS, "--timeout", "10m") as (process, ask):
         assert ask("GET", "/readyz").status == 200
         sent = [event(user_id=user, event_id=user) for user in users]
         assert ask.post(request_body(*sent[:10]), user_agent="Firefox").status == 204
@@ -92,20 +88,19 @@ class Site:
 
     ask: Asker
     acknowledged: list[str] = field(default_factory=list)
-    refused: dict[str, float] = field(default_factory=dict)
-    """Seconds until the answer."""
+    refused: list[str] = field(default_factory=list)
     others: list[int] = field(default_factory=list)
 
     def browse(self, browser: int, closed: Event) -> None:
         for number in count():
             if closed.is_set():
                 return
-            name, began = f"{browser}-{number}", monotonic()
+            name = f"{browser}-{number}"
             status = self.ask.post(request_body(event(event_id=name))).status
             if status == 204:
                 self.acknowledged.append(name)
             elif status == 503:
-                self.refused[name] = monotonic() - began
+                self.refused.append(name)
             else:
                 self.others.append(status)
 
@@ -135,7 +130,6 @@ def test_while_kafka_is_away_nothing_is_acknowledged_and_what_was_is_there(tmp_p
                 browser.result()
         found = Counter((decode(message.value()) or {})["event_id"] for message in consumed(*where))
     assert not site.others
-    assert max(site.refused.values()) < BOUND_S
     assert {*site.acknowledged} <= found.keys()
     assert {name for name, times in found.items() if times > 1} == set()
     assert "Traceback" not in process.said
