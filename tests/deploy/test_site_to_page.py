@@ -1,6 +1,13 @@
-"""From a visit in a browser to its row on the dashboard, through the containers of docker-compose.yml as processes."""
+"""From a browser on a site to the dashboard, through the containers of docker-compose.yml as processes.
+
+One play: the dashboard is opened before there is a warehouse, displays everything while the service runs, every visit
+and click of a user, and that the service was killed. `TIDEMARK_TEST_PICTURES=<folder>` saves photographs of it.
+"""
 
 import json
+import os
+import re
+import signal
 import time
 from pathlib import Path
 from typing import Final
@@ -11,46 +18,73 @@ from playwright.sync_api import Browser, Page, expect
 from tests.dashboard.eyes import PHONE, Eyes, eyes
 from tests.deploy.containers import HOST, Here
 from tests.support.brief_java import BRIEF_DRIVER
-from tests.support.chromium import chromium
-from tests.support.processes import Process
+from tests.support.chromium import chromium, window
 from tests.support.site import site
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import milliseconds, rows
 
-PATIENCE_S: Final = 180
 COLLECTOR, DASHBOARD = "8480", "9478"
-SHORT = {"TIDEMARK_SPARK__CONF": json.dumps(BRIEF_DRIVER), "TIDEMARK_WINDOW__SIZE": "2s"}
+SHORT: Final = {
+    "TIDEMARK_SPARK__CONF": json.dumps(BRIEF_DRIVER),
+    "TIDEMARK_WINDOW__SIZE": "2s",
+    "TIDEMARK_TIME__BOUND": "2s",
+    "TIDEMARK_TIME__ALLOWED_LATENESS": "5s",
+    "TIDEMARK_TIME__IDLE_TIMEOUT": "5s",
+    "TIDEMARK_BATCH__INTERVAL": "200ms",
+}
 """A test does not wait for a minute to fire."""
-VISITS = 5
+DISORDER: Final = ("--late-by=1m", "--late-after=5s", "--silent-partition=3", "--silent-after=5s")
+"""In addition to the late, future and malformed events of the file."""
+LIVE: Final = {
+    "#now": "Live.",
+    "#traffic": "The windows as a table",
+    "#traffic-table": "fired",
+    "#top-user_id": "Top users",
+    "#watermark": "Partition 3 is idle",
+    "#changed": "fired again",
+    "#ledger": "it balances",
+    "#dead": "It is Avro of schema 1",
+}
+"""Texts of the first page, which appear by themselves."""
+DEAD: Final = {"#traffic": "page views", "#watermark": "watermark", "#ledger": "it balances"}
+"""Texts that stay when the service is dead."""
+VISITS = 3
 
 
 @pytest.mark.jvm
 @pytest.mark.broker
 @pytest.mark.long
-def test_who_visits_is_on_the_dashboard(tmp_path: Path) -> None:
+def test_who_visits_is_on_the_dashboard_and_so_is_the_death_of_the_service(tmp_path: Path) -> None:
     here = Here(tmp_path)
     warehouse = Path(here.variables("tidemark")["TIDEMARK_WAREHOUSE"])
     warehouse.parent.mkdir()
     with here.kafka(), chromium() as browser:
         here.make_topic()
         with (
-            here.container("tidemark", **SHORT) as service,
-            here.container("producer"),
             here.container("collect") as collector,
             here.container("dashboard", "--dashboard.port", str(here.port(DASHBOARD))) as dashboard,
             site(f"http://{HOST}:{here.port(COLLECTOR)}") as origin,
             eyes(browser) as desk,
-            eyes(browser, PHONE) as phone,
+            eyes(browser, PHONE, "dark") as phone,
         ):
             wait_for(lambda: "collecting for" in collector.said, PATIENCE_S, "the collector")
             wait_for(lambda: "dashboard_listening" in dashboard.said, PATIENCE_S, "the dashboard")
             look(here, desk)
-            expect(desk.page.locator("#traffic-table")).to_contain_text("fired", timeout=PATIENCE_S * 1000)
-            waited = [seen_after(browser, origin, here, desk.page, warehouse) for _ in range(VISITS)]
-            # It is measured, and machines differ.
-            print(f"from the commit that fires a window to its row on the page: {sorted(waited)} ms")  # noqa: T201
-            service.kill()
-            tells_what_is_going_on(here, phone, dashboard)
+            assert "There is no ledger in" in desk.say("#now")
+            with here.container("tidemark", **SHORT) as service, here.container("producer", *DISORDER):
+                sees_it_live(desk)
+                keeps_the_day(browser, here)
+                waited = [seen_after(browser, origin, here, desk.page, warehouse) for _ in range(VISITS)]
+                # It is measured, and machines differ.
+                print(f"from the commit that fires a window to its row on the page: {sorted(waited)} ms")  # noqa: T201
+                desk.open(f"http://{HOST}:{here.port(DASHBOARD)}")
+                assert "Live." in desk.say("#now")
+                service.kill()
+                sees_it_dead(desk, "dead")
+            look(here, phone)
+            sees_it_dead(phone, "dead-phone")
+            dashboard.send(signal.SIGTERM)
+            assert dashboard.wait() == 0, dashboard.said
 
 
 def look(here: Here, person: Eyes) -> None:
@@ -61,29 +95,62 @@ def look(here: Here, person: Eyes) -> None:
     person.page.wait_for_selector("#now")
 
 
+def sees_it_live(person: Eyes) -> None:
+    """Returns when everything has appeared on the page that was opened before there was a warehouse."""
+    for selector, text in LIVE.items():
+        expect(person.page.locator(selector)).to_contain_text(re.compile(re.escape(text)))
+    photograph(person, "live")
+
+
+def keeps_the_day(browser: Browser, here: Here) -> None:
+    """Makes a file of the day so far while the service works, and opens it."""
+    file = here.folder / "today.html"
+    done = here.run("tidemark", "tidemark", "report", "--day", "today", "--output", str(file))
+    assert done.returncode == 0, done.stderr
+    with eyes(browser) as person:
+        person.open(file.as_uri())
+        assert "The day ends in" in person.say("#now")
+        assert "it balances" in person.say("#ledger")
+        assert person.barriers() == person.complaints == []
+
+
 def seen_after(browser: Browser, origin: str, here: Here, watched: Page, warehouse: Path) -> int:
-    """Sends a visit; returns the milliseconds from the commit that fires the window until the user's page has it."""
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(f"{origin}/shoes")
-    user = page.evaluate("localStorage.tidemark").split()[0]
-    watched.goto(f"http://{HOST}:{here.port(DASHBOARD)}/users?id={user}")
-    fired = watched.locator("#of-page_views tr", has=watched.locator(".state:not(.open)"))
-    expect(fired.first).to_be_visible(timeout=PATIENCE_S * 1000)
-    seen = time.time() * 1000
-    context.close()
-    (row,) = [row for row in rows(warehouse, "page_views") if row["user_id"] == user]
-    assert row["page_views"] == 1
-    end = milliseconds(row["window_end"])
+    """Sends a visit and a click; returns the milliseconds from the commit that fires a window until its page has it."""
+    with window(browser) as context:
+        page = context.new_page()
+        page.goto(f"{origin}/shoes")
+        page.click("text=Buy")
+        user = page.evaluate("localStorage.tidemark").split()[0]
+        watched.goto(f"http://{HOST}:{here.port(DASHBOARD)}/users?id={user}")
+        fired = watched.locator("#of-page_views tr", has=watched.locator(".state:not(.open)"))
+        expect(fired.first).to_be_visible()
+        seen = time.time() * 1000
+    wait_for(lambda: counted(warehouse, user) == (1, 1), PATIENCE_S, "a row with both")
+    end = min(milliseconds(row["window_end"]) for row in rows(warehouse, "page_views") if row["user_id"] == user)
     committed: int = min(one["committed_at"] for one in rows(warehouse, "ledger") if (one["watermark"] or 0) >= end)
     return round(seen - committed)
 
 
-def tells_what_is_going_on(here: Here, phone: Eyes, dashboard: Process) -> None:
-    """The second look: on a phone, with the service killed."""
-    look(here, phone)
-    now = phone.page.locator("#now")
-    expect(now).to_contain_text("Nothing was committed for", timeout=PATIENCE_S * 1000)
+def counted(warehouse: Path, user: str) -> tuple[int, int]:
+    """Returns the published page views and clicks of a user, whose events may be in two windows."""
+    found = [row for row in rows(warehouse, "page_views") if row["user_id"] == user]
+    return sum(row["page_views"] for row in found), sum(row["clicks"] for row in found)
+
+
+def sees_it_dead(person: Eyes, name: str) -> None:
+    """Returns when the page reports that the service is dead; its data stay."""
+    now = person.page.locator("#now")
+    expect(now).to_contain_text("Nothing was committed for")
     expect(now).to_contain_text("The service is stopped")
-    assert phone.overflow() <= 0
-    assert dashboard.alive
+    for selector, text in DEAD.items():
+        assert text in person.say(selector)
+    assert person.overflow() <= 0
+    photograph(person, name)
+    assert person.barriers() == []
+    assert [said for said in person.complaints if "401" not in said] == []
+
+
+def photograph(person: Eyes, name: str) -> None:
+    """Saves a screenshot if TIDEMARK_TEST_PICTURES names a folder."""
+    if folder := os.environ.get("TIDEMARK_TEST_PICTURES"):
+        person.page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
