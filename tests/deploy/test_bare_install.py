@@ -9,7 +9,7 @@ import pytest
 from dev.environment import ROOT
 from dev.unpack import unpack
 from pipeline.runtime.connector import connector_jar
-from tests.deploy.wheel import NO_MIRROR, install_wheel, java_variables, run
+from tests.deploy.wheel import NO_MIRROR, java_variables, run
 
 pytestmark = pytest.mark.slow
 COUNT = (
@@ -18,39 +18,34 @@ COUNT = (
 )
 
 
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return install_wheel(tmp_path_factory.mktemp("bare"))
-
-
-def test_the_commands_run_and_read_a_warehouse(environment: Path, tmp_path: Path) -> None:
+def test_the_commands_run_and_read_a_warehouse(wheel_environment: Path, tmp_path: Path) -> None:
     with tarfile.open(ROOT / "tests" / "stored" / "format-1.tar.xz") as archive:
         unpack(archive, tmp_path)
-    assert run(environment, tmp_path, "tidemark", "--version").stdout == f"tidemark {version('tidemark-lake')}\n"
-    assert run(environment, tmp_path, "producers", "--version").returncode == 0
+    assert run(wheel_environment, tmp_path, "tidemark", "--version").stdout == f"tidemark {version('tidemark-lake')}\n"
+    assert run(wheel_environment, tmp_path, "producers", "--version").returncode == 0
     for verb in (["status"], ["verify"], ["report", "--day", "2024-05-01"], ["support-bundle"]):
-        done = run(environment, tmp_path, "tidemark", *verb, f"--warehouse={tmp_path / 'format-1'}")
+        done = run(wheel_environment, tmp_path, "tidemark", *verb, f"--warehouse={tmp_path / 'format-1'}")
         assert done.returncode == 0, done.stderr
     bundle = (tmp_path / "tidemark-support.txt").read_text()
     assert "events are counted once: 0 violations" in bundle
     assert "jars: 7 of 7 are missing" in bundle
 
 
-def test_without_a_folder_for_jars_the_message_names_the_variable(environment: Path, tmp_path: Path) -> None:
-    done = run(environment, tmp_path, "python", "-m", "pipeline.runtime.jars", "spark")
+def test_without_a_folder_for_jars_the_message_names_the_variable(wheel_environment: Path, tmp_path: Path) -> None:
+    done = run(wheel_environment, tmp_path, "python", "-m", "pipeline.runtime.jars", "spark")
     assert done.returncode == 2
     assert "Jars cannot be stored in /proc/.cache/tidemark/jars" in done.stderr
     assert "set TIDEMARK_JARS_CACHE to a folder that this user can write, or that has all jars" in done.stderr
 
 
-def test_without_a_network_the_message_names_both_variables(environment: Path, tmp_path: Path) -> None:
+def test_without_a_network_the_message_names_both_variables(wheel_environment: Path, tmp_path: Path) -> None:
     into = {"TIDEMARK_JARS_CACHE": str(tmp_path / "jars")}
     code = (
         "import sys; from pipeline.runtime import jars\n"
         "try: jars.provide(jars.locked('spark'), jars.cache(), jars.mirror(), ())\n"
         "except Exception as error: sys.exit(str(error))"
     )
-    done = run(environment, tmp_path, "python", "-c", code, **into)
+    done = run(wheel_environment, tmp_path, "python", "-c", code, **into)
     assert "jars_downloading" in done.stderr
     assert NO_MIRROR in done.stderr
     assert "set TIDEMARK_MAVEN_MIRROR to a Maven repository that this machine can reach" in done.stderr
@@ -58,9 +53,9 @@ def test_without_a_network_the_message_names_both_variables(environment: Path, t
 
 
 @pytest.mark.jvm
-def test_spark_starts_offline_from_a_folder_of_jars(environment: Path, tmp_path: Path) -> None:
+def test_spark_starts_offline_from_a_folder_of_jars(wheel_environment: Path, tmp_path: Path) -> None:
     connector_jar()
-    done = run(environment, tmp_path, "python", "-c", COUNT, **java_variables())
-    assert done.stdout.split() == [str(next(environment.rglob("pipeline/__init__.py"))), "7"], done.stderr
+    done = run(wheel_environment, tmp_path, "python", "-c", COUNT, **java_variables())
+    assert done.stdout.split() == [str(next(wheel_environment.rglob("pipeline/__init__.py"))), "7"], done.stderr
     assert "jars_downloading" not in done.stderr
     assert "connector_compiled" not in done.stderr

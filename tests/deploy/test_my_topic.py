@@ -11,7 +11,7 @@ import pytest
 
 from producers.encode import header
 from tests.deploy.files import ROOT, commands_of
-from tests.deploy.wheel import install_wheel, java_variables, run
+from tests.deploy.wheel import java_variables, run
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.kafka_cluster import Cluster
 from tests.support.topic_writer import Raw, send
@@ -60,9 +60,8 @@ EVENTS = [
 
 
 def test_the_page_leads_from_the_wheel_to_right_windows(
-    broker: Cluster, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+    broker: Cluster, wheel_environment: Path, tmp_path: Path
 ) -> None:
-    environment = install_wheel(tmp_path_factory.mktemp("wheel"))
     broker.create_topic(TOPIC, 2)
     send(broker.bootstrap_servers, TOPIC, EVENTS)
     (tmp_path / "schemas").mkdir()
@@ -73,12 +72,12 @@ def test_the_page_leads_from_the_wheel_to_right_windows(
     for words in commands_of(PAGE):
         match words:
             case ["pip", "install", name]:
-                assert name.startswith("./" + next(environment.parent.glob("*.whl")).name)
+                assert name.startswith("./" + next(wheel_environment.parent.glob("*.whl")).name)
             case ["echo", line, ">>", name]:
                 with (tmp_path / name).open("a") as file:
                     file.write(f"{line}\n")
             case _:
-                done = run(environment, tmp_path, *words, **variables)
+                done = run(wheel_environment, tmp_path, *words, **variables)
                 assert done.returncode == 0, (words, done.stdout, done.stderr)
                 printed += done.stdout
     answers = [text for language, text in BLOCK.findall(PAGE) if not language]

@@ -1,5 +1,6 @@
 """The wheel in an environment of its own, and its programs with the fewest variables."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -18,8 +19,24 @@ NO_HOME: Final = "/proc"
 NO_MIRROR: Final = "http://127.0.0.1:1/maven2"
 
 
-def install_wheel(folder: Path) -> Path:
-    """Returns a new environment with the wheel, and with the dependencies of this environment, which saves minutes."""
+def shared_environment(base: Path) -> Path:
+    """Returns the environment of a test run; `base` is the folder of temporary files of this worker.
+
+    The first worker makes it, and the others wait for it. Tests must not change it.
+    """
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "wheel"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        is_made = folder / "is-made"
+        if not is_made.exists():
+            _install_wheel(folder)
+            is_made.touch()
+    return folder / "env"
+
+
+def _install_wheel(folder: Path) -> None:
+    """Makes an environment with the wheel, and with the dependencies of this environment, which saves minutes."""
     uv, options = find_uv() or "uv", ["--offline", "--quiet", "--python"]
     wheel = ["build", "--wheel", "--no-cache", f"--out-dir={folder}", *options, sys.executable, str(ROOT)]
     subprocess.run([uv, *wheel], env=uv_environment(), check=True)
@@ -29,7 +46,6 @@ def install_wheel(folder: Path) -> Path:
     (packages,) = (folder / "env").glob("lib/python3*/site-packages")
     (packages / "dependencies.pth").write_text(str(Path(pyspark.__file__).parents[1]))
     (folder / "env" / "bin" / "duckdb").symlink_to(Path(sys.executable).with_name("duckdb"))
-    return folder / "env"
 
 
 def java_variables() -> dict[str, str]:
