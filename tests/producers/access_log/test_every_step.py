@@ -14,6 +14,7 @@ from typing import Any, Final
 import pytest
 
 from tests.producers.access_log.log_writer import Link, LinkedServer, Reader, Server
+from tests.support.seeds import SEED
 
 SYSTEM_CALLS: Final = {
     "_open",
@@ -109,7 +110,7 @@ SAMPLE_OR_ALL: Final = pytest.mark.parametrize(
 
 def places_in(count: int, most: int) -> Iterator[int]:
     """Yields every place among `count` calls, `most` of them if there are more."""
-    chance = random.Random(count)
+    chance = random.Random(SEED + count)
     yield from chance.sample(range(1, count + 2), min(count + 1, most))
 
 
@@ -158,7 +159,7 @@ def test_a_rotation_between_any_two_steps_of_the_reader_loses_and_doubles_nothin
 
 @SAMPLE_OR_ALL
 def test_steps_of_a_rotation_at_any_places_lose_and_double_nothing(most: int) -> None:
-    chance = random.Random(35)
+    chance = random.Random(SEED)
     for _ in range(10 * most):
         life = chance.choice(list(BEFORE)), chance.choice(list(ROTATIONS)), chance.choice(READINGS)
         steps = len(ROTATIONS[life[1]])
@@ -193,7 +194,7 @@ def lived_linked(dated: str, link: Link, reading: str, places: list[int]) -> int
 def test_a_link_that_moves_between_any_two_steps_of_the_reader_loses_and_doubles_nothing(
     dated: str, readings: Sequence[str], link: Link, most: int
 ) -> None:
-    chance = random.Random(36)
+    chance = random.Random(SEED)
     for reading in readings:
         count = lived_linked(dated, link, reading, [])
         for place in places_in(count, most):
@@ -231,6 +232,6 @@ def test_a_truncation_between_any_two_steps_of_the_reader_loses_no_other_line_an
     count = lived_truncated(reading, [])
     for place in places_in(count, 10 * most):
         lived_truncated(reading, [place] * 4)
-    chance = random.Random(37)
+    chance = random.Random(SEED)
     for _ in range(most):
         lived_truncated(reading, sorted(chance.choices(range(1, count + 2), k=4)))
