@@ -163,7 +163,7 @@ def test_without_a_compiler_nothing_is_drained(
 
 @pytest.mark.jvm
 @pytest.mark.broker
-@pytest.mark.long
+@pytest.mark.nightly
 def test_each_of_flinks_jobs_counts_what_was_sent(tmp_path: Path) -> None:
     try:
         compiler()
@@ -181,10 +181,9 @@ def test_each_of_flinks_jobs_counts_what_was_sent(tmp_path: Path) -> None:
     assert datastream[0]["notes"]["late_rows_dropped"] == 0
 
 
-@pytest.mark.long
 @pytest.mark.jvm
 @pytest.mark.broker
-@pytest.mark.long
+@pytest.mark.nightly
 def test_both_systems_show_exactly_the_events_of_each_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         compiler()

@@ -27,8 +27,7 @@ def test_json_is_compared_with_avro_by_the_last_drains() -> None:
 
 @pytest.mark.jvm
 @pytest.mark.broker
-@pytest.mark.long
-@pytest.mark.long
+@pytest.mark.nightly
 def test_tidemark_reads_json_and_avro(tmp_path: Path) -> None:
     """Flink is left to `make bench ARGS=--quick`: each contestant and format is a process of half a minute."""
     options = ["--jobs", "ours", "--events", "200000", "--drains", "1", "--backlog-users", "50000"]

@@ -1,12 +1,17 @@
 """A service broken in many ways: each time its alert arrives, and no other, and ends; a rollout is no alert.
 
+CI breaks it in the four ways that need the service, its store or its broker: the metrics of the others are counts, from
+which promtool makes the alerts of every rule. All ways are broken each night.
+
 One broker, one Prometheus and one Alertmanager for all of it, with the rules that are shipped; only their durations are
 shorter (`FASTER`). The dashboards' queries are asked while the service is well. `-s` prints the seconds of each alert.
 """
 
 import json
 import re
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from math import isnan
 from pathlib import Path
 
@@ -18,11 +23,11 @@ from dev.dashboards.__main__ import FOLDER
 from tests.chaos.library import NEEDS_FAULTS
 from tests.chaos.rules import Faults
 from tests.crash import alert_scenes as scenes
-from tests.crash.alert_stage import A_SECOND, PARTITIONS, PATIENCE_S, Stage, at_work, service
+from tests.crash.alert_stage import A_SECOND, PARTITIONS, Stage, at_work, service
 from tests.deploy.rules import queries, tool
 from tests.support.monitoring import monitoring
 from tests.support.processes import Process
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import EPOCH
 
 FEW = ("--batch.max-records", "500")
@@ -44,18 +49,41 @@ ABSENT_WHEN_WELL = re.compile(r"certificate|last_error|unpublished_since|tidemar
 @pytest.mark.jvm
 @pytest.mark.long
 @NEEDS_FAULTS
+def test_a_failure_of_store_broker_or_engine_fires_its_alert_and_no_other(tmp_path: Path) -> None:
+    with watched(tmp_path) as (stage, process):
+        well(stage)
+        with scenes.an_open_transaction(stage):
+            pass
+        scenes.a_store_that_refuses(stage)
+        scenes.a_batch_that_hangs(stage, process)
+        scenes.a_broker_that_is_away(stage)
+        process.send(signal.SIGTERM)
+        assert process.wait() == 0, process.said
+        every_word_is_an_object(OF_OTHERS.sub("", process.said).splitlines())
+
+
+@pytest.mark.broker
+@pytest.mark.jvm
+@pytest.mark.nightly
+@NEEDS_FAULTS
 def test_each_failure_fires_its_alert_and_no_other_until_it_is_mended(tmp_path: Path) -> None:
+    with watched(tmp_path, ahead_ms=-scenes.OLD_MS) as (stage, process):
+        of_one_service(stage, process)
+        of_several_services(stage, process, free_port())
+
+
+@contextmanager
+def watched(folder: Path, ahead_ms: int = 0) -> Iterator[tuple[Stage, Process]]:
+    """Yields a service that commits batches, with what watches it; events are `ahead_ms` ahead of the clock."""
     tool("prometheus")  # before anything is started
-    first, second, faults = free_port(), free_port(), Faults(tmp_path / "faults", tmp_path / "warehouse")
-    with Broker(tmp_path / "broker", heap="256m") as broker, at_work(broker) as site:
-        site.ahead_ms = dict.fromkeys(range(PARTITIONS), -scenes.OLD_MS)
-        with service(tmp_path, broker, first, *FEW, environment=faults.environment) as process:
+    port, faults = free_port(), Faults(folder / "faults", folder / "warehouse")
+    with Broker(folder / "broker", heap="256m") as broker, at_work(broker) as site:
+        site.ahead_ms = dict.fromkeys(range(PARTITIONS), ahead_ms)
+        with service(folder, broker, port, *FEW, environment=faults.environment) as process:
             # The first batches are slow, and leave no real lag.
             wait_for(lambda: process.said.count("batch_committed") > 3, PATIENCE_S, "batches")
-            with monitoring(tmp_path / "watching", first) as watching:
-                stage = Stage(tmp_path, broker, site, watching, faults, first)
-                of_one_service(stage, process)
-                of_several_services(stage, process, second)
+            with monitoring(folder / "watching", port) as watching:
+                yield Stage(folder, broker, site, watching, faults, port), process
 
 
 def of_one_service(stage: Stage, process: Process) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -19,12 +18,11 @@ from tests.deploy.files import SERVICE, services, shell_commands, stop_grace_s
 from tests.deploy.first_hour import PAGE, Compose
 from tests.deploy.podman import Container, Containers
 from tests.support.brief_java import BRIEF_DRIVER
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import records, rows
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 EVENTS, FLOOD = 400, 200_000
-PATIENCE_S = 240
 USER = 10001
 SHORT = {"TIDEMARK_SPARK__CONF": json.dumps(BRIEF_DRIVER), "TIDEMARK_WINDOW__SIZE": "2s"}
 """A test does not wait for a minute to fire."""
@@ -59,7 +57,7 @@ def answers(container: Container, port: int, path: str) -> bool:
     """Returns whether an endpoint answers with 200."""
     assert container.state["Running"], container.said
     try:
-        with urlopen(f"http://{HOST}:{port}{path}", timeout=5) as answer:
+        with urlopen(f"http://{HOST}:{port}{path}", timeout=PATIENCE_S) as answer:
             return bool(answer.status == 200)
     except OSError:
         return False
@@ -67,7 +65,7 @@ def answers(container: Container, port: int, path: str) -> bool:
 
 @pytest.mark.jvm
 @pytest.mark.broker
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.usefixtures("image")
 def test_the_services_of_compose_run_in_containers(here: Here) -> None:
     with Containers(here) as containers:
@@ -119,10 +117,8 @@ def stops_under_load_and_resumes(containers: Containers, here: Here, service: Co
     """Stops within the grace period during a backlog; a later start reads all, and the invariants hold."""
     send(here, FLOOD, "zstd")
     grace = stop_grace_s("tidemark")
-    began_s = time.monotonic()
     service.stop(grace)
-    assert time.monotonic() - began_s < grace
-    assert service.state["ExitCode"] == 0, service.said
+    assert service.state["ExitCode"] == 0, f"137 if it was killed after {grace} s: {service.said}"
     done = records(warehouse)
     service.start()
     reads(service, warehouse, done + 1)
@@ -135,7 +131,7 @@ def stops_under_load_and_resumes(containers: Containers, here: Here, service: Co
 
 @pytest.mark.jvm
 @pytest.mark.broker
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.usefixtures("image")
 def test_the_commands_of_the_first_hour_run_in_containers(tmp_path: Path) -> None:
     here = Here(tmp_path)
