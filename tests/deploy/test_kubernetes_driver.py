@@ -33,13 +33,27 @@ DISORDER = (
 )
 
 
-@pytest.mark.long
+@pytest.mark.slow
+def test_the_warehouse_of_dev_is_on_its_volume() -> None:
+    assert Path(config(DEV)["warehouse"]).is_relative_to(mounted(driver(DEV), "state"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("overlay", [DEV, PRODUCTION], ids=["dev", "production"])
+def test_the_image_reads_the_settings_of_an_overlay(overlay: Path, tmp_path: Path) -> None:
+    """Each night and, with executors, in CI drivers also start with them."""
+    with entry(tmp_path / "log", ["config", "show"], environment_of(tmp_path, overlay, {})) as process:
+        assert process.wait() == 0, process.said
+    assert f'topic = "{config(overlay)["kafka"]["topic"]}"' in process.said
+    assert f'warehouse = "{config(overlay)["warehouse"]}"' in process.said
+
+
+@pytest.mark.nightly
 def test_the_driver_of_dev_reads_a_topic_into_its_own_disk(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:
     topic, warehouse = make_topic(partitions=2), tmp_path / "warehouse"
     truth = produced(broker, topic, tmp_path)
-    assert Path(config(DEV)["warehouse"]).is_relative_to(mounted(driver(DEV), "state"))
     environment = {**of(broker, topic), "TIDEMARK_WAREHOUSE": str(warehouse)}
     with started(tmp_path, DEV, environment, BRIEF_DRIVER) as service:
         reads_all(service, warehouse)
@@ -102,15 +116,20 @@ def of(broker: Cluster, topic: str) -> dict[str, str]:
 
 def started(folder: Path, overlay: Path, here: Mapping[str, str], conf: Mapping[str, str]) -> Process:
     """Runs the driver's container with its rendered file; variables override what differs on this machine."""
-    it = driver(overlay)
-    environment, place = variables(it), mounted(it, "config")
+    return entry(folder / "driver.log", driver(overlay)["args"], {**environment_of(folder, overlay, conf), **here})
+
+
+def environment_of(folder: Path, overlay: Path, conf: Mapping[str, str]) -> dict[str, str]:
+    """Writes the files of the ConfigMap; returns the container's variables for them, and for Spark's properties."""
+    container = driver(overlay)
+    environment, place = variables(container), mounted(container, "config")
     for name, text in one(overlay, "ConfigMap")["data"].items():
         (folder / name).write_text(text.replace(place, str(folder)))
     environment["TIDEMARK_CONFIG"] = environment["TIDEMARK_CONFIG"].replace(place, str(folder))
     environment["TIDEMARK_SPARK__CONF"] = json.dumps(
         {**json.loads(environment.get("TIDEMARK_SPARK__CONF", "{}")), **conf}
     )
-    return entry(folder / "driver.log", it["args"], {**environment, "TIDEMARK_METRICS__PORT": "0", **here})
+    return {**environment, "TIDEMARK_METRICS__PORT": "0"}
 
 
 def of_executor(number: int, port: int, application: str) -> dict[str, str]:
