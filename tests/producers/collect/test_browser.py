@@ -158,7 +158,7 @@ def test_an_offline_browser_sends_its_events_later_with_their_own_times(stage: S
     with stage.user() as user:
         user.context.set_offline(True)
         user.page.click("b")
-        began_ms = time.time() * 1000
+        began_ms = int(time.time() * 1000)
         user.is_silent_for(OFFLINE_MS)
         user.context.set_offline(False)
         events = user.events_in_kafka(2)
