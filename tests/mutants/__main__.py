@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.mutants.catalogue import Mutant, mutants
 from tests.mutants.copied_tree import CopiedTree
-from tests.mutants.hunt import TIERS, Verdict, judge, keep, unchanged_since
+from tests.mutants.hunt import TIERS, Verdict, by_git, judge, keep
 from tests.mutants.page import write_page
 
 _SHORT = {tier.strip("`").removeprefix("make ").removeprefix("test-"): tier for tier in TIERS}
@@ -30,7 +30,9 @@ def main() -> int:
         tiers = TIERS[: list(_SHORT).index(asked.tier) + 1]
         verdicts = dict[str, Verdict]()
         for mutant in chosen:
-            known = unchanged_since(asked.at, mutant.name) if asked.at else None
+            known = by_git(asked.at, mutant.name) if asked.at else None
+            if asked.by_git and known is None:
+                continue
             verdict = verdicts[mutant.name] = known or judge(mutant, tree, tiers)
             _say(f"{mutant.name}: {verdict.tier} {verdict.test}")
             if asked.keep:
@@ -48,6 +50,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--areas", default="", help="areas, separated by commas: names of the files")
     parser.add_argument("--tier", default="nightly", choices=[*_SHORT], help="count what is found up to this tier")
     parser.add_argument("--at", default="", help="run the tests of this commit instead of those of the working tree")
+    parser.add_argument(
+        "--by-git", action="store_true", help="with --at: run nothing, only look which tests are as now"
+    )
     parser.add_argument("--baseline", action="store_true", help="first check that the tests pass without a mutant")
     parser.add_argument("--keep", action="store_true", help="store the verdicts for docs/mutants.md")
     parser.add_argument("--page", action="store_true", help="only write docs/mutants.md of the stored verdicts")

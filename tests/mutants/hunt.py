@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -65,13 +66,25 @@ def judge(mutant: Mutant, tree: CopiedTree, tiers: Sequence[str] = TIERS) -> Ver
     return Verdict(f"{NOT_FOUND}{broken}")
 
 
-def unchanged_since(commit: str, name: str) -> Verdict | None:
-    """Returns the stored verdict of a mutant if the file of the test that found it is as it was at `commit`."""
+def by_git(commit: str, name: str) -> Verdict | None:
+    """Returns the stored verdict of a mutant if the test that found it was at `commit` what it is now; else None."""
     verdict = kept().get(name, {}).get("after")
     if verdict is None or not verdict.is_found:
         return None
-    command = ["git", "diff", "--quiet", commit, "--", verdict.test.partition("::")[0]]
-    return None if subprocess.run(command, cwd=ROOT, check=False).returncode else verdict
+    file, _, function = verdict.test.partition("[")[0].partition("::")
+    shown = subprocess.run(["git", "show", f"{commit}:{file}"], cwd=ROOT, capture_output=True, text=True, check=False)
+    before, now = (source_of(function, text) for text in (shown.stdout, (ROOT / file).read_text()))
+    return verdict if before == now else None
+
+
+def source_of(function: str, text: str) -> str:
+    r"""Returns the source of a function in a module, without its decorators; empty if the module does not have it.
+
+    >>> source_of("two", "def one() -> int:\n    return 1\n\n\ndef two() -> int:\n    return 2\n")
+    'def two() -> int:\n    return 2\n'
+    """
+    match = re.search(rf"^def {function}\(.*\n(?:[ )].*\n|\n(?=[ \n]))*", text, re.MULTILINE)
+    return match[0].rstrip() + "\n" if match else ""
 
 
 def kept() -> dict[str, dict[str, Verdict]]:
