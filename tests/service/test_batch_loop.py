@@ -124,7 +124,8 @@ def test_after_a_failure_in_any_step_no_batch_is_taken(parts: Parts, step: str) 
     parts.calls.clear()
     parts.failures[step] = BrokenChain("no")
     parts.counted(minute=1)
-    for take in (lambda: service.take(ranges(2)), service.tick, service.end_input):
+    takes: list[Callable[[], None]] = [lambda: service.take(ranges(2)), service.tick, service.end_input]
+    for take in takes:
         with pytest.raises(BrokenChain):
             take()
     done = STEPS[: STEPS.index(step) + 1]

@@ -11,8 +11,10 @@ from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.reports import Report
 from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.event_time.windows.grid import Grid
+from pipeline.results import layout
 from pipeline.service import recovery
 from pipeline.service.recovery import OwnEpoch, carry_out, open_epoch
+from pipeline.tables import event_id_table, housekeeping
 from tests.support.policies import policy_of
 
 MINUTE = 60_000
@@ -113,34 +115,33 @@ def epoch_of(watermark: int, dropped: tuple[str, ...] = ()) -> Any:
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is asked of the tables, in order. Reports are published up to minute 0, and have panes of minutes 0 and 1."""
+    """What is asked of the tables, in order. The report is published up to minute 0, with panes of minutes 0 and 1."""
     done = list[str]()
 
     def noting(step: str) -> Callable[..., None]:
         return lambda *_, **__: done.append(step)
 
-    monkeypatch.setattr(recovery.layout, "create_tables", noting("create"))
-    monkeypatch.setattr(recovery.layout, "stored_reports", lambda names, _: [VIEWS] if names else [])
+    monkeypatch.setattr(layout, "create_tables", noting("create"))
+    monkeypatch.setattr(layout, "stored_reports", lambda names, _: [VIEWS] if names else [])
     for name in ("take_over", "remove_uncommitted"):
-        monkeypatch.setattr(recovery.housekeeping, name, noting(name))
+        monkeypatch.setattr(housekeeping, name, noting(name))
     monkeypatch.setattr(
-        recovery.housekeeping, "remove_panes", lambda _, names, __: done.extend(f"remove panes of {n}" for n in names)
+        housekeeping, "remove_panes", lambda _, names, __: done.extend(f"remove panes of {n}" for n in names)
     )
-    monkeypatch.setattr(recovery.housekeeping, "pane_starts", lambda _: {VIEWS.name: {0, MINUTE}})
-    monkeypatch.setattr(
-        recovery.event_id_table, "forget", lambda _, since, __: done.append(f"forget ids before {since}")
-    )
+    monkeypatch.setattr(housekeeping, "pane_starts", lambda _: {VIEWS.name: {0, MINUTE}})
+    forget = "forget ids before {}"
+    monkeypatch.setattr(event_id_table, "forget", lambda _, since, __: done.append(forget.format(since)))
     monkeypatch.setattr(recovery, "kinds_of", lambda *_: [])
     monkeypatch.setattr(recovery, "Compaction", lambda *_: None)
     state = SimpleNamespace(batch=0, closed_until=0)
     monkeypatch.setattr(recovery, "published", lambda *_: state)
     monkeypatch.setattr(recovery, "Results", lambda *_: SimpleNamespace(close=noting("close")))
     monkeypatch.setattr(recovery, "Publication", lambda *_: SimpleNamespace(publish=noting("publish the dropped")))
-    monkeypatch.setattr(
-        recovery,
-        "publish_due",
-        lambda _, __, firings, ___: done.append(f"publish {sorted(firings[VIEWS.name].refired)}"),
-    )
+
+    def publish(_: object, __: object, firings: Any, ___: int) -> None:
+        done.append(f"publish {sorted(firings[VIEWS.name].refired)}")
+
+    monkeypatch.setattr(recovery, "publish_due", publish)
     return done
 
 

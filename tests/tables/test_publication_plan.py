@@ -74,7 +74,8 @@ def publish(warehouse: str, kind: Any, batch: int = BATCH) -> None:
 
 
 def views(warehouse: str) -> list[int]:
-    return DeltaTable(SPEC.uri(warehouse)).to_pyarrow_table()["page_views"].to_pylist()
+    found: list[int] = DeltaTable(SPEC.uri(warehouse)).to_pyarrow_table()["page_views"].to_pylist()
+    return found
 
 
 def test_a_table_that_has_a_publication_does_not_take_it_again(warehouse: str, kind: Kind) -> None:

@@ -98,7 +98,7 @@ def windows_due(*minutes: int, again: bool = False) -> WindowsDue:
 def test_an_event_counts_in_each_of_its_windows_that_was_not_closed_when_it_came(panes: Panes) -> None:
     #  minute    1     2     3     4
     #  windows   [ closed    )           the event of minute 2 comes when windows up to minute 3 were closed
-    #                  [           )
+    #  and              [           )
     panes.add(VIEWS, 1, [1, 2]).add(VIEWS, 2, [2], watermark=4, closed=3)
     assert panes.publish(VIEWS, windows_due(3, 4), 2) == [(1, 3, 2, 0), (2, 4, 2, 1)]
 
@@ -116,6 +116,13 @@ def test_panes_of_final_windows_are_removed_and_late_events_are_not_merged_with_
     removed, merged = panes.merges(VIEWS, 4, final=2)
     rows = sorted((row["watermark"] // MINUTE, row["page_views"]) for row in merged)
     assert (removed, rows) == ([], [(rules.NO_WATERMARK // MINUTE, 2), (6, 1)])
+
+
+def test_panes_of_a_batch_that_is_not_committed_are_neither_merged_nor_removed(panes: Panes) -> None:
+    panes.add(VIEWS, 1, [5]).add(VIEWS, 2, [5]).add(VIEWS, 3, [5])
+    [merged] = panes.merges(VIEWS, 2, final=0)
+    assert [row["page_views"] for row in merged] == [2]
+    assert panes.merges(VIEWS, 2, final=9) == [[]]
 
 
 def sessions_due(after: float, until: float) -> SessionsDue:
@@ -138,7 +145,7 @@ def test_an_event_does_not_join_a_session_that_was_closed_when_it_came(panes: Pa
 def test_full_windows_by_count_take_events_in_the_order_of_batches_and_come_once(panes: Panes) -> None:
     #  batch     1     1     2     2     2
     #  minute    4     5     1     2     3
-    #  windows   [1         ][2         ]
+    #  windows   | first     | second    |
     panes.add(PAIRS, 1, [4, 5]).add(PAIRS, 2, [1, 2, 3])
     first, second, third = ((start, end + 1 / MINUTE, 2, 0) for start, end in ((4, 5), (1, 2), (3, 6)))
     assert panes.publish(PAIRS, CountsDue(after_batch=0), 2) == sorted([first, second])
