@@ -248,7 +248,7 @@ class Model:
 
 def _measures(transcript: Transcript) -> list[Any]:
     """Returns what the highest event time of a partition is a measure of."""
-    is_capped = transcript.value("max_ahead_of_clock") != "off"
+    is_capped = transcript.value("max_ahead_of_clock") != "off" and transcript.value("of") != "processing"
     return [is_capped, *(transcript.value(name) for name in ("of", "strategy", "marker"))]
 
 
