@@ -16,9 +16,19 @@ _EXPECTED = {"watermark", "published", "clicks", "tables", "gone", "dead", "futu
 
 
 @cache
+def transcripts_of(subject: str) -> list[Transcript]:
+    """Returns the transcripts of the file of a subject."""
+    return [_transcript(entry) for entry in parsed((HERE / f"{subject}.yaml").read_text())]
+
+
+def subjects() -> list[str]:
+    """Returns the subjects, each of which has a file of transcripts."""
+    return sorted(path.stem for path in HERE.glob("*.yaml"))
+
+
 def transcripts() -> list[Transcript]:
-    """All of them, from every file."""
-    return [_transcript(entry) for path in sorted(HERE.glob("*.yaml")) for entry in parsed(path.read_text())]
+    """Returns the transcripts of all files."""
+    return [transcript for subject in subjects() for transcript in transcripts_of(subject)]
 
 
 def check(step: Step, transcript: Transcript, before: Tables, seen: Seen) -> None:

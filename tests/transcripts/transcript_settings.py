@@ -1,0 +1,33 @@
+"""The settings of a transcript: as sections of the service's settings, and as the policy of the pure core."""
+
+from typing import Any
+
+from pipeline.event_time.policy import Policy
+from pipeline.settings.model import Settings
+from tests.transcripts.transcript import Transcript
+
+_TIME = [
+    *("bound", "allowed_lateness", "idle_timeout", "max_future_skew", "max_ahead_of_clock"),
+    *("of", "strategy", "marker", "lag", "all_idle"),
+]
+
+
+def sections_of(transcript: Transcript) -> dict[str, Any]:
+    """Returns the sections that a transcript sets."""
+    sections: dict[str, Any] = {
+        "time": {name: transcript.value(name) for name in _TIME},
+        "window": transcript.window,
+        "reports": transcript.value("reports"),
+        "deduplicate": transcript.value("deduplicate"),
+    }
+    if totals := transcript.value("totals"):
+        sections["totals"] = totals
+    if at_most := transcript.value("max_records"):
+        sections["batch"] = {"max_records": at_most}
+    return sections
+
+
+def policy_of(transcript: Transcript) -> Policy:
+    """Returns the policy of a transcript. Its events are from other days than its clock."""
+    sections = sections_of(transcript)
+    return Settings(**sections | {"time": {"max_age": "off", **sections["time"]}}).policy()
