@@ -1,12 +1,16 @@
 """Where a transcript is played for real: a topic on a broker, a warehouse, and a service that may be restarted."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
 from pipeline.app import open_service
+from pipeline.kafka.ranges import TopicRanges
+from pipeline.kafka.stream import Stream
+from pipeline.service.runner import RunningService
 from pipeline.settings.model import Settings
 from pipeline.tuning import STANDARD, Tuning
 from tests.support import warehouse as tables
@@ -14,11 +18,25 @@ from tests.support.kafka_cluster import Cluster
 from tests.support.services import Clock, settings_of
 from tests.support.topic_writer import event, send
 from tests.transcripts.transcript import Report, Row, RowKey, Seen, Sent, Step, Tables, Totals, Transcript
+from tests.transcripts.transcript_settings import sections_of
 
-_TIME = [
-    *("bound", "allowed_lateness", "idle_timeout", "max_future_skew", "max_ahead_of_clock"),
-    *("of", "strategy", "marker", "lag", "all_idle"),
-]
+
+@dataclass(slots=True)
+class WholeTopic(Stream):
+    """Reads up to the end of the topic in one batch, without a query of Spark, which would plan the same offsets."""
+
+    ends: Callable[[], Mapping[int, int]] = dict
+    """Returns the end of each partition."""
+
+    def drain(self, positions: Mapping[int, int]) -> None:
+        """Takes the batch from `positions` to the ends."""
+        self.on_batch(TopicRanges(self.spark, self.kafka, positions, self.ends()))
+
+
+def without_query(service: RunningService) -> RunningService:
+    """Returns a service whose `drain` takes one batch without a query."""
+    stream, ends = service._stream, service._resources.topic.log_ends
+    return replace(service, _stream=WholeTopic(stream.spark, stream.kafka, stream.batch, stream.on_batch, ends=ends))
 
 
 class Stage:
@@ -31,10 +49,12 @@ class Stage:
         topic: str,
         warehouse: Path,
         tuning: Tuning = STANDARD,
+        *,
+        by_query: bool = True,
         **more: Mapping[str, Any],
     ) -> None:
-        """`more` is added to sections of the settings."""
-        self._tuning = tuning
+        """Plays with a query of Spark, which may cut a step into batches, or without; `more` is added to settings."""
+        self._tuning, self._by_query = tuning, by_query
         self._transcript, self._warehouse, self._more = transcript, warehouse, more
         self._broker, self._topic = broker, topic
         self._clock = Clock(transcript.value("clock"))
@@ -68,7 +88,8 @@ class Stage:
 
     def _start(self) -> None:
         settings = settings_for(self._transcript, self._broker, self._topic, self._warehouse, **self._more)
-        self._service = self._open.enter_context(open_service(settings, now=self._clock, tuning=self._tuning))
+        service = self._open.enter_context(open_service(settings, now=self._clock, tuning=self._tuning))
+        self._service = service if self._by_query else without_query(service)
 
     def _seen(self, before: int) -> Seen:
         found = [row["duplicate"] for row in tables.rows(self._warehouse, "ledger") if row["batch"] > before]
@@ -113,16 +134,7 @@ def settings_for(
     transcript: Transcript, broker: Cluster, topic: str, warehouse: Path, **more: Mapping[str, Any]
 ) -> Settings:
     """The transcript's settings, on a topic and in a warehouse of its own; `more` are added to sections."""
-    sections: dict[str, Any] = {
-        "time": {name: transcript.value(name) for name in _TIME},
-        "window": transcript.window,
-        "reports": transcript.value("reports"),
-        "deduplicate": transcript.value("deduplicate"),
-    }
-    if totals := transcript.value("totals"):
-        sections["totals"] = totals
-    if at_most := transcript.value("max_records"):
-        sections["batch"] = {"max_records": at_most}
+    sections = sections_of(transcript)
     sections |= {name: sections.get(name, {}) | values for name, values in more.items()}
     return settings_of(broker, topic, warehouse, **sections)
 

@@ -1,0 +1,21 @@
+"""Transcript and model hold where executors do all jobs."""
+
+import pytest
+
+from pipeline.tables.large import FOLDER
+from tests.support.brief_java import BRIEF_DRIVER
+from tests.transcripts.place import Place
+from tests.transcripts.playing import play
+from tests.transcripts.selected import BY_EXECUTORS, each, selected
+from tests.transcripts.transcript import Transcript
+
+pytestmark = pytest.mark.jvm
+ALL_IS_LARGE = {"conf": BRIEF_DRIVER, "large": "executors", "large_from": 1}
+
+
+@each(selected(BY_EXECUTORS))
+def test_the_service_does_the_same_where_all_is_large(transcript: Transcript, place: Place) -> None:
+    play(transcript, place, spark=ALL_IS_LARGE)
+    written = {path.relative_to(place.warehouse).parts[0] for path in place.warehouse.glob(f"*/{FOLDER}/**/*.parquet")}
+    assert "panes" in written
+    assert len(written) > 1, "no result was written by executors"

@@ -1,0 +1,16 @@
+"""The service satisfies the transcripts of totals.yaml, and agrees with the model throughout."""
+
+import pytest
+
+from tests.transcripts.place import Place
+from tests.transcripts.playing import play
+from tests.transcripts.selected import each
+from tests.transcripts.transcript import Transcript
+from tests.transcripts.transcript_files import transcripts_of
+
+pytestmark = pytest.mark.jvm
+
+
+@each(transcripts_of("totals"))
+def test_the_service_does_what_transcript_and_model_say(transcript: Transcript, place: Place) -> None:
+    play(transcript, place)
