@@ -1,16 +1,18 @@
-# Needs Python 3.11 and make; installs everything else. Stamp files record which steps are done.
+# Needs Python 3.11.2 and make; installs everything else. Stamp files record which steps are done.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-fast nightly mutants test-newest coverage chaos simulate soak flink check format bench duel audit release lock pages site clean
+.PHONY: help setup demo test test-all test-fast nightly mutants test-fast-on test-pythons coverage chaos simulate soak flink check format bench duel audit release lock pages site clean
 
-# The first interpreter that is new enough; override it by `make setup PYTHON=...`.
-PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
-    $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
-NO_PYTHON = Tidemark needs Python 3.11 or newer, which is not on PATH; install Python 3.11 or set PYTHON
+# The environment's interpreter, or the first that is new enough; override it by `make setup PYTHON=...`.
+OWN_PYTHON := $(shell .venv/bin/python -c 'import sys; print(sys._base_executable)' 2>/dev/null)
+PYTHON ?= $(shell for python in $(OWN_PYTHON) python3 python3.13 python3.12 python3.11 python; do \
+    $$python -c 'import sys; sys.exit(sys.version_info < (3, 11, 2))' 2>/dev/null && echo $$python && break; done)
+NO_PYTHON = Tidemark needs Python 3.11.2 or newer, which is not on PATH; install Python 3.11 or set PYTHON
 
 export UV_PYTHON_DOWNLOADS := never
 RUN := .venv/bin/python -m
 # Stamps inside the environment, so that they are removed with it.
 SYNCED := .venv/.synced
+RELEASE := .venv-release/.synced
 JAVA := .venv/.java
 JARS := .venv/.jars
 CLASSES := .venv/.classes.jsa
@@ -40,13 +42,16 @@ test-fast: export PYTHONDONTWRITEBYTECODE :=
 test-fast: $(SYNCED) ## run the fast tests, in seconds: no JVM, no broker, few random examples
 	$(RUN) $(FAST) --hypothesis-profile=quick $(ARGS)
 
-# The newest Python that PySpark supports, on PATH or installed by pyenv.
-NEWEST ?= $(shell for python in python3.13 $(lastword $(sort $(wildcard $(HOME)/.pyenv/versions/3.13*/bin/python))) python3.12; do \
-    $$python -c '' 2>/dev/null && echo $$python && break; done)
-test-newest: export PYTHONDONTWRITEBYTECODE :=
-test-newest: $(SYNCED) ## run the fast tests with the newest Python of this machine, in an environment of its own
-	$(if $(NEWEST),TIDEMARK_ENVIRONMENT=.venv-newest $(NEWEST) dev/environment.py,@echo "this machine has no newer Python")
-	$(if $(NEWEST),.venv-newest/bin/python -m $(FAST) --hypothesis-profile=quick $(ARGS))
+PYTHON_UNDER_TEST ?= $(PYTHON)
+ENVIRONMENT_UNDER_TEST ?= .venv-under-test
+test-fast-on: export PYTHONDONTWRITEBYTECODE :=
+test-fast-on: ## run the fast tests with another Python, in an environment of its own: PYTHON_UNDER_TEST=python3.12
+	TIDEMARK_ENVIRONMENT=$(ENVIRONMENT_UNDER_TEST) $(PYTHON_UNDER_TEST) dev/environment.py
+	$(ENVIRONMENT_UNDER_TEST)/bin/python -m $(FAST) --hypothesis-profile=quick $(ARGS)
+
+test-pythons: ## run the fast tests with the oldest and the newest Python of this machine; before a release
+	for age in oldest newest; do python=$$($(PYTHON) -m dev.pythons $$age) && \
+	    $(MAKE) test-fast-on PYTHON_UNDER_TEST=$$python ENVIRONMENT_UNDER_TEST=.venv-$$age || exit; done
 
 nightly: setup $(CLASSES) ## run everything that takes long, and write build/nightly/report.md; ARGS="--hours 8 --only a,b"; --list
 	$(RUN) tests.nightly $(ARGS)
@@ -88,8 +93,9 @@ duel: setup $(CLASSES) ## run engines on a topic with faults and compare them wi
 audit: $(SYNCED) ## check licences and known vulnerabilities (osv.dev) of what is shipped (build/sbom.cdx.json)
 	$(RUN) dev.audit
 
-release: $(SYNCED) ## build wheel, sdist, chart, SBOM, checksums and image into dist/ (no tag); ARGS=--check compares two builds
-	$(RUN) dev.release $(ARGS)
+# In an environment without the tools of tests: what is shipped, whose licences the SBOM lists, and what builds it.
+release: $(RELEASE) ## build wheel, sdist, chart, SBOM, checksums and image into dist/ (no tag); ARGS=--check compares two builds
+	.venv-release/bin/python -m dev.release $(ARGS)
 
 lock: $(SYNCED) ## write the locks of jars from the versions in dev/lock_jars.py (needs Maven)
 	$(RUN) dev.lock_jars
@@ -104,11 +110,21 @@ site: $(SYNCED) ## build the documents as a web site in build/site/html; a link 
 	$(RUN) dev.site
 
 clean: ## remove the environment and every cache in this directory (the jars in the user's cache stay)
-	rm -rf .venv .venv-newest .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage build dist
+	rm -rf .venv .venv-* .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(SYNCED): pyproject.toml uv.lock dev/environment.py
+# An environment is made again if PYTHON=... names another interpreter than its own.
+VERSION_OF = $(shell $(1) -c 'import sys; print("".join(sys.version.split()))' 2>/dev/null)
+ANOTHER_PYTHON = $(if $(filter-out file,$(origin PYTHON)),$(if $(filter \
+    $(call VERSION_OF,$(PYTHON)),$(call VERSION_OF,$(1)/bin/python)),,another-python))
+
+.PHONY: another-python
+$(SYNCED): pyproject.toml uv.lock dev/environment.py $(call ANOTHER_PYTHON,.venv)
 	$(or $(PYTHON),$(error $(NO_PYTHON))) dev/environment.py
+	@touch $@
+
+$(RELEASE): pyproject.toml uv.lock dev/environment.py $(call ANOTHER_PYTHON,.venv-release)
+	TIDEMARK_ENVIRONMENT=.venv-release $(or $(PYTHON),$(error $(NO_PYTHON))) dev/environment.py --no-dev --group build
 	@touch $@
 
 $(JAVA): $(SYNCED)

@@ -1,7 +1,7 @@
 """Creates .venv from a bare Python: `python3 dev/environment.py`. Uses the standard library only.
 
 Uses the uv on PATH, or else installs uv into .tools. The interpreter of .venv is the interpreter that runs this script.
-TIDEMARK_ENVIRONMENT is another folder for it, such as .venv-newest.
+TIDEMARK_ENVIRONMENT is another folder for it, such as .venv-newest. Arguments, such as `--no-dev`, go to `uv sync`.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = ROOT / os.environ.get("TIDEMARK_ENVIRONMENT", ".venv")
 TOOLS = ROOT / ".tools"
-OLDEST_PYTHON = (3, 11)
+OLDEST_PYTHON = (3, 11, 2)
 # The first version with dependency groups.
 OLDEST_UV = (0, 5)
 PYPI_PIP = "https://pypi.org/pypi/pip/json"
@@ -51,13 +51,13 @@ def install_uv() -> str:
     return uv
 
 
-def sync(uv: str) -> int:
-    """Makes the environment match uv.lock, with this interpreter, and returns uv's exit code.
+def sync(uv: str, *options: str) -> int:
+    """Makes the environment match uv.lock, with this interpreter and `options`, and returns uv's exit code.
 
     The group `build` is installed first, because uv may fetch nothing for a build.
     """
     command = [uv, "sync", "--locked", "--python", sys.executable]
-    for further in (["--only-group", "build", "--inexact"], []):
+    for further in (["--only-group", "build", "--inexact"], options):
         code = subprocess.run([*command, *further], cwd=ROOT, env=uv_environment(), check=False).returncode
         if code:
             return code
@@ -110,10 +110,10 @@ def _run(*command: str) -> None:
 def main() -> int:
     """Creates or updates the environment; returns 2 after printing one sentence if it cannot."""
     if sys.version_info < OLDEST_PYTHON:
-        sys.stderr.write(f"Tidemark needs Python 3.11 or newer, this is {sys.version.split()[0]}; set PYTHON=...\n")
+        sys.stderr.write(f"Tidemark needs Python 3.11.2 or newer, this is {sys.version.split()[0]}; set PYTHON=...\n")
         return 2
     try:
-        return 2 if sync(find_uv() or install_uv()) else 0
+        return 2 if sync(find_uv() or install_uv(), *sys.argv[1:]) else 0
     except RuntimeError as error:
         sys.stderr.write(f"{error}\n")
         return 2

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import subprocess
+import sys
 import tarfile
 import tomllib
 import zipfile
@@ -92,6 +93,14 @@ def test_the_bill_of_materials_has_no_time_and_number_of_its_own(built: Path) ->
         check=True,
     )
     assert bill["metadata"]["timestamp"] == time.stdout.strip()
+
+
+def test_a_build_imports_what_is_shipped_and_what_builds_and_no_tool_of_tests() -> None:
+    """The environment of `make release` has no more: tools of tests are hidden here."""
+    tools = ["hypothesis", "pytest", "playwright", "yaml", "helm_python", "polars", "testcontainers", "jdk", "mkdocs"]
+    code = f"import sys; sys.modules |= dict.fromkeys({tools}); import dev.release"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("name", FILES)
