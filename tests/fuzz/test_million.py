@@ -18,7 +18,7 @@ from tests.fuzz.seeds import NOW, seeds
 from tests.support.kafka_cluster import Cluster
 from tests.support.seeds import SEED
 from tests.support.services import running, settings_of
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import has_read
 
 PARTITIONS = 4
@@ -28,7 +28,6 @@ HEAP_RATIO = 1.2
 Measured 75, 75, 77, 77 and 73 MB; a part is 40 MB of records.
 """
 MEASURED_FROM = 100_000
-PATIENCE_S = 600
 KEYS = (b"ann", None, b"", b"\xff\xfe", b"k" * 300)
 
 

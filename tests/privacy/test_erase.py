@@ -25,13 +25,12 @@ from tests.chaos.rules import Action, Faults, Rule
 from tests.support.conservation import assert_conserved, violations
 from tests.support.every_file import files_with
 from tests.support.processes import Process
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import rows
 from tests.verify.site import Event, Site
 
 pytestmark = pytest.mark.slow
 NOW = timedelta(0)
-PATIENCE_S = 60
 WHOM = "bob-who-leaves"
 CID = "cid-who-follows"
 Make = pytest.TempPathFactory

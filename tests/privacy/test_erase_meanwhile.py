@@ -26,13 +26,12 @@ from tests.chaos.rules import Action, Faults, Rule
 from tests.support.conservation import assert_conserved
 from tests.support.every_file import files_with
 from tests.support.processes import Process
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import rows
 from tests.verify.site import POLICY, REPORTS, Event, Site
 
 pytestmark = pytest.mark.slow
 NOW = timedelta(0)
-PATIENCE_S = 60
 SMALL = replace(POLICY, reports=REPORTS[:1])
 WHOM = "bob-who-leaves"
 

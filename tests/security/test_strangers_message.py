@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import SparkSettings
 from tests.support.brief_java import BRIEF_DRIVER
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.jvm
 REQUEST, FAILURE = 3, 5
@@ -21,7 +21,6 @@ HEADER = struct.Struct(">qbqi")
 """The length of the frame, the type, the number of the request, and the length of what follows."""
 CALLS = (b"c\np0\n__class__\ne\n", b"g\np0\ne\n", b"A\nwrong\ne\nc\np0\n__class__\ne\n")
 """A call of the function of batches, its removal, and a call after a wrong secret. Source: Py4J, `protocol.py`."""
-PATIENCE_S = 60
 
 
 def stop_message(spark: SparkSession, host: str, port: int) -> bytes:

@@ -8,16 +8,18 @@ import pytest
 
 # A call comes back every few microseconds, so one surely does while Python is taken down.
 HELD = """
-import sys, threading, time
+import sys, threading
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 from pipeline.cli import end
 write_deltalake(sys.argv[1], pa.table({"a": [1]}))
+is_at_work = threading.Event()
 def work():
     while True:
         DeltaTable(sys.argv[1]).version()
+        is_at_work.set()
 threading.Thread(target=work, name="publisher", daemon=True).start()
-time.sleep(0.2)
+is_at_work.wait()
 print("done")
 end(1)
 """

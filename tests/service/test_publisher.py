@@ -14,8 +14,7 @@ from pipeline.metrics.observer import Observer
 from pipeline.service.outbox import Offer, Outbox
 from pipeline.service.publisher import Publisher
 from tests.metrics.fakes import START, World, samples
-
-PATIENCE_S = 30
+from tests.support.waiting import PATIENCE_S
 
 
 class Bench:

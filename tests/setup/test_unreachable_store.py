@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import main
+from tests.support.waiting import PATIENCE_S
 
 VERBS = {
     "status": [],
@@ -57,7 +58,7 @@ def test_missing_credentials_are_one_sentence(tmp_path: Path) -> None:
     """delta-rs would first print a warning for each place that has no credentials."""
     environment = {**os.environ, "AWS_EC2_METADATA_DISABLED": "true", "AWS_REGION": "nowhere", "HOME": str(tmp_path)}
     command = [sys.executable, "-m", "pipeline.cli", "status", "--warehouse=s3://bucket/warehouse"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=100)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 2
     assert re.fullmatch(r"tidemark: the store of \S+ does not answer: .*Set its credentials, or .*\n", done.stderr)
 

@@ -61,9 +61,7 @@ class ObjectStore:
         here += ["-s3.port.iceberg=0", "-s3.port.lance=0"]
         command = [str(_PROGRAM), "server", *here, *options, *small, f"-s3.config={identities}"]
         self.process = Process(command, self.folder / "store.log")
-        wait_for(
-            lambda: self._answers(self.endpoint) and self._answers(self._filer), PATIENCE_S, "the store's start"
-        )
+        wait_for(lambda: self._answers(self.endpoint) and self._answers(self._filer), PATIENCE_S, "the store's start")
 
     def kill(self) -> None:
         """Ends it as a power cut would."""
