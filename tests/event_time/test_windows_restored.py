@@ -76,7 +76,7 @@ def test_a_start_publishes_what_has_fired_and_was_not_published_as_closed() -> N
     windows, report = Grid(50, 50), Report(NAME, Grid(50, 50), 20)
     state = windows.state(report, [0, 50, 100], PublicationState(1, 50), (WatermarkStep(100, 1),))
     firing, _ = state.at_start(110, batch=9)
-    assert (firing.fired, firing.refired, firing.closed) == (frozenset(), {100}, frozenset())
+    assert (firing.fired, firing.refired, firing.closed) == (frozenset[int](), frozenset({100}), frozenset[int]())
     assert state.open_windows == 2
 
 
