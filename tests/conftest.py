@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.support import durations, skips
 from tests.support.kafka_cluster import Cluster, any_cluster
@@ -24,8 +24,8 @@ if find_spec("dateutil") is None:
     sys.modules["dateutil"] = None  # type: ignore[assignment]
 
 # Random streams are judged by what they show, not by how long a busy machine takes. Few are enough between two edits.
-settings.register_profile("full", deadline=None)
-settings.register_profile("quick", deadline=None, max_examples=5)
+settings.register_profile("full", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("full"), max_examples=5)
 settings.load_profile("full")
 
 WHOLLY_MARKED = re.compile(r"^pytestmark = .*$", re.MULTILINE)

@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AclOperation
 
+from kafka_access import reasons
 from kafka_access.reasons import forbidden_sentence, is_refusal, refusal_sentence
 from kafka_access.settings import Access
 from tests.support.certificates import Authority, Pair
+from tests.support.waiting import PATIENCE_S
 
 BOOTSTRAP = "b:9093/bootstrap"
 ALERT = f"ssl://{BOOTSTRAP}: Receive failed: error:0A000412:ssl/tls alert bad certificate: SSL alert number 42"
@@ -154,8 +156,9 @@ def listening(pair: Pair) -> Iterator[str]:
     ],
 )
 def test_the_fault_of_a_brokers_certificate_is_reported(
-    signed: dict[str, Any], trusted: bool, verify: str, words: str, tmp_path: Path
+    signed: dict[str, Any], trusted: bool, verify: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(reasons, "_VERIFY_S", PATIENCE_S)
     authority, stranger = Authority(tmp_path, "authority"), Authority(tmp_path, "stranger")
     tls = {"ca": authority.file if trusted else stranger.file, "verify": verify}
     with listening(authority.sign("broker", **signed)) as address:

@@ -17,6 +17,7 @@ from pipeline.metrics.observer import Host, Observer
 from pipeline.runtime.disk import Space
 from pipeline.runtime.topic_offsets import TopicOffsets
 from pipeline.settings.model import MetricsSettings, Settings
+from tests.support.waiting import PATIENCE_S
 
 START = 1_700_000_000_000
 POLICY = Settings().policy()
@@ -48,7 +49,7 @@ class World:
 
     def observer(self, settings: MetricsSettings | None = None, policy: Policy = POLICY) -> Observer:
         """An observer of this world; patient, because the fake broker answers at once on however busy a machine."""
-        observer = Observer(settings or MetricsSettings(), policy, lambda: self.now, patience_s=30, host=HOST)
+        observer = Observer(settings or MetricsSettings(), policy, lambda: self.now, patience_s=PATIENCE_S, host=HOST)
         observer.follow(self.ask)
         return observer
 

@@ -24,6 +24,8 @@ class Mirror:
     """For each answer to come, the status it fails with."""
     requests: list[tuple[str, str | None]] = field(default_factory=list)
     """Path and Range of each request, in order."""
+    answers: threading.Event = field(default_factory=threading.Event)
+    """While it is not set, requests wait."""
 
     def publish(self, coordinate: str, content: bytes) -> Jar:
         """Serve a jar; returns its line of the lock."""
@@ -45,6 +47,7 @@ def serving() -> Iterator[Mirror]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         mirror = Mirror(f"http://127.0.0.1:{server.server_port}")
+        mirror.answers.set()
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield mirror
@@ -55,6 +58,7 @@ def serving() -> Iterator[Mirror]:
 def answer(handler: BaseHTTPRequestHandler, mirror: Mirror) -> None:
     """Answer one GET as a repository would, less what the mirror's mood takes away."""
     asked = handler.headers["Range"]
+    mirror.answers.wait()
     mirror.requests.append((handler.path, asked))
     content = mirror.files.get(handler.path)
     if mirror.statuses or content is None:

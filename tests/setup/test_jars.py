@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
@@ -108,15 +109,23 @@ def test_a_mirror_that_ignores_ranges_is_read_from_the_start(central: Mirror, tm
 def test_a_download_says_where_jars_come_from_and_how_far_it_is(
     central: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lock = [central.publish(f"g:{name}:1", CONTENT) for name in "ab"]
-    central.statuses = [503]
+    lock, measured = [central.publish(f"g:{name}:1", CONTENT) for name in "ab"], jars._megabytes
+
+    def measure(*arguments: Any) -> float:
+        """Measures for the first line, and then lets the mirror answer."""
+        megabytes = measured(*arguments)
+        central.answers.set()
+        return megabytes
+
+    central.answers.clear()
     monkeypatch.setattr(jars, "PROGRESS_S", 0.02)
+    monkeypatch.setattr(jars, "_megabytes", measure)
     configure_logs("json")
-    provide(lock, tmp_path, central.address, (0.2,))
+    provide(lock, tmp_path, central.address)
     printed = capsys.readouterr()
     first, *progress = map(json.loads, printed.err.splitlines())
     assert {"event": "jars_downloading", "count": 2, "mirror": central.address}.items() <= first.items()
-    assert progress[0]["count"] < 2, "the first line comes before the end"
+    assert progress[0]["count"] == 0, "the first line comes before the end"
     assert {"event": "jars_downloaded", "count": 2, "of": 2, "megabytes": 0.0}.items() <= progress[-1].items()
     assert printed.out == ""
 

@@ -1,5 +1,6 @@
 """A commit that a power cut left incomplete is rolled back; synced commits remain."""
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +30,10 @@ def last_entry(uri: str) -> Path:
 
 
 def last_file(uri: str) -> Path:
-    return max(Path(uri).glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns)
+    """The file that the last commit added; two may be written within one tick of the clock."""
+    actions = map(json.loads, last_entry(uri).read_text().splitlines())
+    (added,) = [action["add"]["path"] for action in actions if "add" in action]
+    return Path(uri, added)
 
 
 def cut(file: Path) -> None:
