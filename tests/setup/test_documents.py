@@ -67,7 +67,8 @@ def names_in_code() -> set[str]:
 
 
 def test_every_term_of_the_glossary_is_in_the_code() -> None:
-    assert [(term, name) for term, name in terms() if name not in names_in_code()] == []
+    names = names_in_code()
+    assert [(term, name) for term, name in terms() if name not in names] == []
     assert [term for term, _ in terms()] == sorted(term for term, _ in terms())
 
 

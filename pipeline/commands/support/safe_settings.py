@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
-from zoneinfo import available_timezones
 
 from command_line.counts import counted
 from command_line.times import duration_ms
 from pipeline.columns import EVENT_TYPE, PAGE_URL, USER_ID
 from pipeline.measures import MEASURES
+from pipeline.settings.report_settings import time_zones
 from pipeline.settings.setting_catalogue import Setting, catalogue
 from pipeline.settings.sources import Source, merged, source_of
 
@@ -69,7 +69,7 @@ def _name(name: str) -> str:
 
 
 def _is_harmless(text: str) -> bool:
-    if text in _WORDS or text in available_timezones() or _NUMBER.fullmatch(text):
+    if text in _WORDS or text in time_zones() or _NUMBER.fullmatch(text):
         return True
     try:
         return duration_ms(text) >= 0
