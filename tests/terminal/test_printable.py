@@ -8,6 +8,7 @@ import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 import structlog
@@ -19,6 +20,7 @@ from pipeline.errors import SetUpError
 from pipeline.logs import configure_logs
 from pipeline.reading.pages.page_text import as_text
 from pipeline.reading.shell_output import harmless_lines
+from tests.support.seeds import SEED
 
 ROOT = Path(__file__).parents[2]
 ACTS = (
@@ -43,9 +45,12 @@ SHOWS = (
 )
 
 
+SOME_OR_ALL: Final = pytest.mark.parametrize("count", [500, pytest.param(10_000, marks=pytest.mark.slow)])
+
+
 def hostile(count: int) -> Iterator[str]:
-    """Texts of what acts and what shows, the same ones each time."""
-    chance = random.Random(32)
+    """Yields random texts of what acts and what shows."""
+    chance = random.Random(SEED)
     for _ in range(count):
         yield "".join(chance.choice(chance.choice((ACTS, SHOWS, "ab"))) for _ in range(chance.randrange(1, 9)))
 
@@ -66,13 +71,14 @@ def test_what_shows_is_as_it_was(text: str) -> None:
     assert printable_lines(f"{text}\n{text}") == f"{text}\n{text}"
 
 
-def test_ten_thousand_hostile_texts_are_shown_as_text_wherever_they_are_in_a_table() -> None:
+@SOME_OR_ALL
+def test_thousands_of_hostile_texts_are_shown_as_text_wherever_they_are_in_a_table(count: int) -> None:
     console = Console(file=io.StringIO(), width=200, color_system="truecolor", force_terminal=True)
     table = Table("a[/x]\x1b[2J", title="[/x]\x1b[2J", caption="[link=http://x]")
-    for text in hostile(10_000):
+    for text in hostile(count):
         table.add_row(text)
     console.print(table)
-    for text in hostile(300):
+    for text in hostile(count // 20):
         console.print(text, styled(text, "bold"), soft_wrap=True)
     assert isinstance(console.file, io.StringIO)
     styles = re.compile(r"\x1b\[[0-9;]*m")  # what the console adds: no link, and nothing that moves
@@ -82,9 +88,10 @@ def test_ten_thousand_hostile_texts_are_shown_as_text_wherever_they_are_in_a_tab
     assert "\x1b[31m" not in written
 
 
+@SOME_OR_ALL
 @pytest.mark.parametrize("form", ["table", "csv", "json"])
-def test_ten_thousand_hostile_lines_of_an_answer_are_shown_as_text(form: str) -> None:
-    lines = (f'"{text.replace(chr(34), "")}"\n' for text in hostile(10_000))
+def test_thousands_of_hostile_lines_of_an_answer_are_shown_as_text(form: str, count: int) -> None:
+    lines = (f'"{text.replace(chr(34), "")}"\n' for text in hostile(count))
     assert harmless("".join(harmless_lines(lines, form)))
 
 

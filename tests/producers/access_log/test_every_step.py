@@ -100,11 +100,11 @@ TRUNCATED: Final[Steps] = [wrote, Server.truncate, wrote]
 """Before the second of them it is noted whether lines were read."""
 
 
-IN_SAMPLE: Final = 20
-SAMPLE_OR_ALL: Final = pytest.mark.parametrize(
+SLOW: Final = pytest.mark.slow
+FEW_SAMPLE_OR_ALL: Final = pytest.mark.parametrize(
     "most",
-    [IN_SAMPLE, pytest.param(1_000, marks=(pytest.mark.nightly, pytest.mark.slow))],
-    ids=["sample", "all"],
+    [3, pytest.param(20, marks=SLOW), pytest.param(1_000, marks=(pytest.mark.nightly, SLOW))],
+    ids=["few", "sample", "all"],
 )
 
 
@@ -146,7 +146,7 @@ def lived(before: str, rotation: str, reading: str, places: list[int]) -> int:
     return count
 
 
-@SAMPLE_OR_ALL
+@FEW_SAMPLE_OR_ALL
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("rotation", ["copied", "copied, renamed and compressed", "compressed", "compressed in steps"])
 def test_a_rotation_between_any_two_steps_of_the_reader_loses_and_doubles_nothing(
@@ -157,7 +157,7 @@ def test_a_rotation_between_any_two_steps_of_the_reader_loses_and_doubles_nothin
             lived(before, rotation, reading, [place] * len(ROTATIONS[rotation]))
 
 
-@SAMPLE_OR_ALL
+@FEW_SAMPLE_OR_ALL
 def test_steps_of_a_rotation_at_any_places_lose_and_double_nothing(most: int) -> None:
     chance = random.Random(SEED)
     for _ in range(10 * most):
@@ -181,7 +181,7 @@ def lived_linked(dated: str, link: Link, reading: str, places: list[int]) -> int
     return count
 
 
-@SAMPLE_OR_ALL
+@FEW_SAMPLE_OR_ALL
 @pytest.mark.parametrize("link", [os.link, os.symlink], ids=["rotatelogs -L", "cronolog -S"])
 @pytest.mark.parametrize(
     ("dated", "readings"),
@@ -199,7 +199,7 @@ def test_a_link_that_moves_between_any_two_steps_of_the_reader_loses_and_doubles
         count = lived_linked(dated, link, reading, [])
         for place in places_in(count, most):
             lived_linked(dated, link, reading, [place] * len(LINKED))
-        for _ in range(most // 4):
+        for _ in range(most // 3):
             lived_linked(dated, link, reading, sorted(chance.choices(range(1, count + 2), k=len(LINKED))))
 
 
@@ -224,7 +224,7 @@ def lived_truncated(reading: str, places: list[int]) -> int:
     return count
 
 
-@SAMPLE_OR_ALL
+@FEW_SAMPLE_OR_ALL
 @pytest.mark.parametrize("reading", READINGS)
 def test_a_truncation_between_any_two_steps_of_the_reader_loses_no_other_line_and_is_reported(
     reading: str, most: int

@@ -6,7 +6,7 @@ import re
 import sys
 import tracemalloc
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import FrameType
 from typing import Any, Final
@@ -25,6 +25,7 @@ from producers.collect.contract import AGENT_LENGTH
 from producers.pseudonym import Pseudonyms
 from tests.producers.access_log.test_formats import AGENT, COMBINED, JSON
 from tests.support.regex_steps import regex_steps
+from tests.support.seeds import SEED
 
 FORMATS: Final = {
     "combined": combined,
@@ -42,10 +43,14 @@ UNITS: Final = (
     *("%41", "%", ";", ";a=", "/(S(", "&", "?", "=", "1", ",", "é", "\t", "\u00a0"),
 )
 """Texts whose repetition may make expressions backtrack."""
+SOME_OR_ALL_UNITS: Final = pytest.mark.parametrize(
+    "units", [random.Random(SEED).sample(UNITS, 5), pytest.param(UNITS, marks=pytest.mark.slow)], ids=["some", "all"]
+)
 AGENT_UNITS: Final = (
     *("a", "a-", "1_", "1.", "Java", "Java/", "NewsBlur ", "Yandex", "Go 1.", "CPU iPhone OS 1_1", "Mozilla.1", " "),
     *("Safari.1", "like Gecko", "bo", "centuryb.o.t9", ";", "Mozilla/5.0 (", "y!j-a", "x86_"),
 )
+FAST_AGENT_UNITS: Final = random.Random(SEED).sample(AGENT_UNITS, 3)
 
 
 def visits(parse: LineParser, parameters: frozenset[str] = frozenset()) -> Visits:
@@ -53,7 +58,7 @@ def visits(parse: LineParser, parameters: frozenset[str] = frozenset()) -> Visit
     return Visits("web-1", rules, Pseudonyms(b"s" * 32), Sessions(1_800_000))
 
 
-def hostile(length: int, units: tuple[str, ...] = UNITS) -> Iterator[str]:
+def hostile(length: int, units: Sequence[str]) -> Iterator[str]:
     """Makes lines in which one field in turn is a long repetition of a unit."""
     for unit in units:
         text = (unit * length)[:length]
@@ -67,9 +72,9 @@ def hostile(length: int, units: tuple[str, ...] = UNITS) -> Iterator[str]:
         yield f"{COMBINED} {text}"
 
 
-def in_json(length: int) -> Iterator[str]:
+def in_json(length: int, units: Sequence[str]) -> Iterator[str]:
     """Makes lines of JSON in which one field in turn is a long repetition of a unit."""
-    for unit in UNITS:
+    for unit in units:
         text = (unit * length)[:length]
         yield text
         yield from (json.dumps({**JSON, name: text}, ensure_ascii=False) for name in JSON)
@@ -117,28 +122,33 @@ def judged(parse: LineParser, line: str) -> Counter[LineOutcome]:
     return one.counts
 
 
+@SOME_OR_ALL_UNITS
 @pytest.mark.parametrize("name", FORMATS)
-def test_no_expression_looks_at_a_character_of_a_line_again_and_again(name: str) -> None:
+def test_no_expression_looks_at_a_character_of_a_line_again_and_again(name: str, units: Sequence[str]) -> None:
     parse, length = FORMATS[name], 300
-    lines = list(in_json(length) if name == "json" else hostile(length))
+    lines = list((in_json if name == "json" else hostile)(length, units))
     used = profiled(lambda: [judged(parse, line) for line in lines])
     used = {(pattern, method) for pattern, method in used if pattern.pattern.count("|") < 20}  # robots have a test
     assert used
-    texts = [(unit * length)[:length] for unit in UNITS]
+    texts = [(unit * length)[:length] for unit in units]
     for pattern, method in used:
         for text in [*texts, *lines[:: len(used)]]:
             assert regex_steps(pattern, method, text) <= 20 * (len(text) + 10), (pattern.pattern, text)
 
 
+@SOME_OR_ALL_UNITS
 @pytest.mark.parametrize("name", FORMATS)
-def test_twice_the_line_takes_at_most_twice_the_instructions(name: str) -> None:
+def test_twice_the_line_takes_at_most_twice_the_instructions(name: str, units: Sequence[str]) -> None:
     parse, lines = FORMATS[name], in_json if name == "json" else hostile
-    for short, long in zip(lines(400), lines(800), strict=True):
+    for short, long in zip(lines(400, units), lines(800, units), strict=True):
         counts = [opcodes(partial(judged, parse, line)) for line in (short, long)]
         assert counts[1] <= 2 * counts[0] + 100, short
 
 
-@pytest.mark.parametrize("unit", AGENT_UNITS)
+@pytest.mark.parametrize(
+    "unit",
+    [pytest.param(unit, marks=() if unit in FAST_AGENT_UNITS else pytest.mark.slow) for unit in AGENT_UNITS],
+)
 def test_whether_an_agent_is_a_robots_is_seen_without_looking_again_and_again(unit: str) -> None:
     agent = ("~" + unit * AGENT_LENGTH)[:AGENT_LENGTH]  # of no other test, so it is in no cache
     line = COMBINED.replace(AGENT, agent)
@@ -175,12 +185,15 @@ def mutated(chance: random.Random) -> str:
     return line[:start] + "".join(unit * chance.choice([1, 3, 400]) for unit in units) + line[end:]
 
 
-def test_ten_thousand_hostile_lines_are_rejections_or_events_in_bounded_memory() -> None:
-    chance = random.Random(32)
-    lines = [mutated(chance).encode() for _ in range(9_400)]
-    lines += [chance.randbytes(200) for _ in range(50)]
-    lines += [chance.choice([b"[", b'"', b" ", b'{"a":']) * (LONGEST_LINE + 1) for _ in range(50)]
-    lines += [json.dumps({**JSON, "time_iso8601": f"{number}.{'0' * 60_000}"}).encode() for number in range(1, 501)]
+@pytest.mark.parametrize("count", [500, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_thousands_of_hostile_lines_are_rejections_or_events_in_bounded_memory(count: int) -> None:
+    chance, few, many = random.Random(SEED), count // 200, count // 20
+    lines = [mutated(chance).encode() for _ in range(count - 2 * few - many)]
+    lines += [chance.randbytes(200) for _ in range(few)]
+    lines += [chance.choice([b"[", b'"', b" ", b'{"a":']) * (LONGEST_LINE + 1) for _ in range(few)]
+    lines += [
+        json.dumps({**JSON, "time_iso8601": f"{number}.{'0' * 60_000}"}).encode() for number in range(1, many + 1)
+    ]
     readers = [visits(parse, frozenset({"a"})) for parse in FORMATS.values()]
     tracemalloc.start()
     for text in lines:
@@ -188,6 +201,6 @@ def test_ten_thousand_hostile_lines_are_rejections_or_events_in_bounded_memory()
     held = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     counts = sum((reader.counts for reader in readers), Counter[LineOutcome]())
-    assert counts.total() == 10_000
-    assert counts[LineOutcome.TOO_LONG] == 50
+    assert counts.total() == count
+    assert counts[LineOutcome.TOO_LONG] == few
     assert held < 8 << 20
