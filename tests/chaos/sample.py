@@ -11,6 +11,7 @@ from tests.chaos.faults import FAULTS, OFTEN, Need
 from tests.chaos.play import Play, Strike, perform
 from tests.chaos.points import POINTS
 from tests.support.kafka_cluster import Cluster
+from tests.support.seeds import SEED
 
 MINUTE_S = float(os.environ.get("TIDEMARK_TEST_MINUTE", "5"))
 """How long what lasts a minute lasts."""
@@ -45,7 +46,7 @@ _FAULTS = {fault.name: fault for fault in (*FAULTS, OFTEN)}
 def sample(*names: str) -> dict[str, Play]:
     """Plays by their names; without names all of them."""
     return {
-        name: Play(_strikes(cells), MINUTE_S, seed=1, options=_OPTIONS.get(name, ()))
+        name: Play(_strikes(cells), MINUTE_S, seed=SEED, options=_OPTIONS.get(name, ()))
         for name, cells in _CELLS.items()
         if not names or name in names
     }

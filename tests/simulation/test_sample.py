@@ -1,26 +1,63 @@
-"""A fixed sample of the search, and every plan that once failed; `make simulate` plays all."""
+"""Random plans of random scenes, others in each run, and every plan that once failed; `make simulate` plays all."""
 
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from tests.simulation.page import kept_searches
+from tests.simulation.play import Plan
+from tests.simulation.scenes import SCENES
+from tests.simulation.search import KINDS
+from tests.simulation.writers import Fault
+from tests.support.seeds import SEED
+
 HERE = Path(__file__).parent
-LISTS = ("sample.txt", "regressions.txt")
+COUNT = 20
+"""Plans in a sample, each of other writers."""
 
 
-def plans(name: str) -> list[str]:
-    """The ids in a list; text after a space is for the reader."""
-    lines = (HERE / name).read_text().splitlines()
+def random_plans(seed: int) -> list[str]:
+    """Returns the ids of the plans that a seed selects: of scenes, kinds of plans and points of the last search."""
+    chance, searched = Random(seed), kept_searches()
+    writers = sorted({name.partition(".")[0] for name in SCENES})
+    return [
+        str(_random_plan(chance, chance.choice([name for name in SCENES if name.partition(".")[0] == pair]), searched))
+        for pair in chance.sample(writers, COUNT)
+    ]
+
+
+def _random_plan(chance: Random, scene: str, searched: dict[str, dict[str, dict[str, int]]]) -> Plan:
+    points = {kind: search["points"] for kind, search in searched[scene].items() if search["points"]}
+    # A random plan has several switches; it needs no point.
+    kind = chance.choice([*sorted(points), "seed"])
+    if kind == "seed":
+        return Plan(scene, kind, chance.randrange(10**9))
+    return Plan(scene, kind, chance.randrange(points[kind]), chance.randrange(4) if kind in (Fault.LATE, "two") else 0)
+
+
+def once_failed() -> list[str]:
+    """Returns the ids in the list; text after a space is for the reader."""
+    lines = (HERE / "regressions.txt").read_text().splitlines()
     return [line.split()[0] for line in lines if line and not line.startswith("#")]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", LISTS)
-def test_tables_are_right_whatever_writers_do_to_each_other(name: str) -> None:
+@pytest.mark.parametrize("plans", [random_plans(SEED), once_failed()], ids=["sample", "regressions"])
+def test_tables_are_right_whatever_writers_do_to_each_other(plans: list[str]) -> None:
     # In a process of its own, because it wraps the calls of delta-rs.
-    command = [sys.executable, "-m", "tests.simulation", "--story", "0", *plans(name)]
+    command = [sys.executable, "-m", "tests.simulation", "--story", "0", *plans]
     played = subprocess.run(command, cwd=HERE.parents[1], capture_output=True, text=True, check=False)
     assert played.returncode == 0, played.stdout + played.stderr
-    assert played.stdout.count(": right") == len(plans(name))
+    assert played.stdout.count(": right") == len(plans)
+
+
+def test_samples_differ_by_their_seed_and_together_have_every_pair_of_writers_and_every_kind_of_plan() -> None:
+    assert random_plans(1) == random_plans(1) != random_plans(2)
+    plans = [Plan.parse(plan) for seed in range(100) for plan in random_plans(seed)]
+    kinds = Counter(plan.fault for plan in plans)
+    assert kinds.keys() == {*KINDS, "seed"}
+    assert {plan.scene for plan in plans} == {*SCENES}
