@@ -176,7 +176,11 @@ def test_a_run_of_ids_is_merged_only_if_the_next_has_more_than_half_its_length(f
 
 
 def test_an_id_is_remembered_up_to_its_last_millisecond_and_no_ids_are_a_start() -> None:
-    assert len(RememberedIds.of(ids_of((1, 1, 10))).after(ids_of((2, 2, 10)), 10)) == 2
+    remembered = RememberedIds.of(ids_of((1, 1, 10)))
+    assert len(remembered.after(ids_of((2, 2, 10)), 10)) == 2
+    assert [*map(bool, (remembered.repeated(ids_of((1, 1, 10)), np.array([0]), since)[0] for since in (10, 11)))] == [
+        True, False
+    ]  # fmt: skip
     assert len(RememberedIds.of(ids_of()).after(ids_of((1, 1, 1)), 0)) == 1
 
 

@@ -76,6 +76,10 @@ LEDGER: dict[str, tuple[Callable[[Rows], Rows], str]] = {
         change(batch(5), from_offset=8, gap=1),
         "ledger: batch 1000000005, partition 0 of t begins at offset 8, but batch 1000000004 ended at 9",
     ),
+    "offsets are missing": (
+        change(batch(5), from_offset=10, gap=-1),
+        "ledger: batch 1000000005, partition 0 of t begins at offset 10, but batch 1000000004 ended at 9",
+    ),
     "a partition disappears": (
         add(batch(2), partition=1, from_offset=0, to_offset=2),
         "ledger: partition 1 of t is in batch 1000000002, but not in the next one, 1000000003",
