@@ -16,7 +16,8 @@ _HEAD: Final = """\
 name the rule and the first test that fails. A change counts as found only if a test fails by an assertion, or by an
 error that the product raises on purpose, and not if the code merely does not run. The tier is what runs this test
 first: `make test-fast`, `make test`, CI (`.ci/run`) or `make nightly`. *Before* is the tier of the tests of commit
-b280e05b, before long tests were merged and cut.
+b280e05b, before long tests were merged and cut; a mutant that a test of `make test-fast` finds that is newer than this
+commit was not judged by the tests of then, because no tier is earlier.
 
 The list is in [`tests/mutants`](../tests/mutants), one file for each area. A mutant is a text that occurs once in a
 file, the text that replaces it, and the tests that must fail. `make mutants ARGS="--only fires-late"` judges one,
