@@ -20,14 +20,14 @@ from tests.support.brief_java import BRIEF_DRIVER, BRIEF_JVM
 from tests.support.kafka_cluster import Cluster
 from tests.support.object_store import ObjectStore, object_store
 from tests.support.processes import Process, producers, tidemark
+from tests.support.seeds import SEED
 from tests.support.waiting import wait_for
 from tests.support.warehouse import records
 
 WAREHOUSE = "s3://tidemark/warehouse"
-KILLS = 2
 BATCHES = 2
 """In each of them all executors are killed, which takes a minute: new ones must start."""
-PATIENCE_S = 240
+PATIENCE_S = 600
 DISORDER = (
     *("--rate", "500", "--users", "200", "--jitter", "500ms", "--late-share", "0.02", "--late-after", "10s"),
     *("--future-share", "0.005", "--malformed-share", "0.01"),
@@ -49,11 +49,13 @@ ON_A_CLUSTER = {
 
 
 @pytest.mark.long
-def test_a_service_that_is_killed_replaced_and_cut_off_is_right_in_the_end(
-    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("kills", [0, pytest.param(2, marks=pytest.mark.nightly)], ids=["once", "often"])
+def test_a_service_that_is_replaced_cut_off_and_killed_is_right_in_the_end(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kills: int
 ) -> None:
+    """`kills` more lives are killed before."""
     where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", make_topic(partitions=2))
-    chance, truth = random.Random(1), tmp_path / "truth.json"
+    chance, truth = random.Random(SEED), tmp_path / "truth.json"
     lives = 0
 
     def life(*more: str) -> Process:
@@ -67,34 +69,33 @@ def test_a_service_that_is_killed_replaced_and_cut_off_is_right_in_the_end(
         store.make_bucket("tidemark")
         sent = ("--truth", str(truth), "--truth-window", "5s")
         with producers(tmp_path / "producers.log", "simulate", *where, *DISORDER, *sent) as site:
-            for _ in range(KILLS):
-                with life() as killed:
-                    await_commits(killed, chance.choice((1, 2, 3)))
-                    assert killed.lives_for(chance.uniform(0, 1)), killed.said
+            for _ in range(kills):
+                be_killed(life(), chance)
             with life() as older:
                 await_commits(older, 2)
                 with life() as newer:
                     await_commits(newer, 2)
-                    assert older.wait() == 1, older.said
-                    assert f"another service has opened epoch {KILLS + 2}" in older.said
+                    assert older.wait(PATIENCE_S) == 1, older.said
+                    assert f"another service has opened epoch {kills + 2}" in older.said
                     survive_an_outage(newer, store)
+                    be_killed(newer, chance)
             site.send(signal.SIGTERM)
-            assert site.wait() == 0, site.said
+            assert site.wait(PATIENCE_S) == 0, site.said
         with life("--until-caught-up") as last:
             assert last.wait(PATIENCE_S) == 0, last.said
         balance = assert_matches_truth(WAREHOUSE, Truth.load(truth))
         assert min(balance.counted, balance.too_late, balance.future, balance.malformed) > 0
-        assert epochs(WAREHOUSE) >= {*range(1, KILLS + 4)}
+        assert epochs(WAREHOUSE) >= {*range(1, kills + 4)}
         run_verbs(tmp_path, where)
         assert DeltaTable(f"{WAREHOUSE}/corrections").to_pyarrow_table().num_rows > 0
 
 
-@pytest.mark.long
+@pytest.mark.nightly  # `test_standalone` kills one executor, once
 def test_executors_that_write_into_the_store_are_killed_in_every_batch_and_the_tables_are_right(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", make_topic(partitions=2))
-    chance, truth = random.Random(1), tmp_path / "truth.json"
+    chance, truth = random.Random(SEED), tmp_path / "truth.json"
     with cluster_without_python(tmp_path / "spark") as spark, object_store(tmp_path / "store") as store:
         # The workers have started without credentials.
         for name, value in store.environment.items():
@@ -115,7 +116,7 @@ def test_executors_that_write_into_the_store_are_killed_in_every_batch_and_the_t
                         os.kill(executor, signal.SIGKILL)
                 await_commits(service, 1)
             site.send(signal.SIGTERM)
-            assert site.wait() == 0, site.said
+            assert site.wait(PATIENCE_S) == 0, site.said
             total = sum(Truth.load(truth).sent.values())
             wait_for(lambda: records(WAREHOUSE) == total or not service.alive, PATIENCE_S, "the reading of all events")
             service.send(signal.SIGTERM)
@@ -125,15 +126,20 @@ def test_executors_that_write_into_the_store_are_killed_in_every_batch_and_the_t
         assert any(f"/{FOLDER}/" in path for path in DeltaTable(f"{WAREHOUSE}/page_views").file_uris())
 
 
+def be_killed(life: Process, chance: random.Random) -> None:
+    """Kills a life at a random moment after one of its next commits."""
+    with life:
+        await_commits(life, chance.choice((1, 2, 3)))
+        assert life.lives_for(chance.uniform(0, 1)), life.said
+
+
 def survive_an_outage(life: Process, store: ObjectStore) -> None:
-    """Kills the store under a life, starts it again and ends the life once it has committed."""
+    """Kills the store under a life, starts it again and waits until the life has committed."""
     store.kill()
     wait_for(lambda: "service_restarting" in life.said, PATIENCE_S, "an outage")
     store.start()
     wait_for(is_readable, PATIENCE_S, "the data of the store")
     await_commits(life, 3)
-    life.send(signal.SIGTERM)
-    assert life.wait(PATIENCE_S) == 0, life.said
 
 
 def run_verbs(logs: Path, where: Sequence[str]) -> None:

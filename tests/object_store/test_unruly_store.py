@@ -15,16 +15,16 @@ from tests.support.against_truth import assert_matches_truth
 from tests.support.kafka_cluster import Cluster
 from tests.support.object_store import object_store
 from tests.support.processes import Process, producers, tidemark
+from tests.support.seeds import SEED
 from tests.support.waiting import wait_for
 
-SEED = 31
-PATIENCE_S = 240
-PAIRS = 2
+PATIENCE_S = 600
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("pairs", [1, pytest.param(4, marks=pytest.mark.nightly)])
 def test_two_services_that_start_seconds_apart_on_an_unruly_store_count_every_event_once(
-    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pairs: int
 ) -> None:
     where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", make_topic(partitions=2))
     chance, truth = random.Random(SEED), tmp_path / "truth.json"
@@ -39,7 +39,7 @@ def test_two_services_that_start_seconds_apart_on_an_unruly_store_count_every_ev
         sent = ("--truth", str(truth), "--truth-window", "5s")
         with producers(tmp_path / "producers.log", "simulate", *where, *DISORDER, *sent) as site:
             monkeypatch.setenv("AWS_ENDPOINT_URL", address)
-            for number in range(PAIRS):
+            for number in range(pairs):
                 with life(f"first-{number}") as first:
                     first.lives_for(chance.uniform(0, 3))
                     with life(f"second-{number}") as second:
@@ -53,7 +53,7 @@ def test_two_services_that_start_seconds_apart_on_an_unruly_store_count_every_ev
                         # One is replaced (1); a store that refuses a first start has a person look (2).
                         assert {first.wait(PATIENCE_S), second.wait(PATIENCE_S)} <= {0, 1, 2}, (first.said, second.said)
             site.send(signal.SIGTERM)
-            assert site.wait() == 0, site.said
+            assert site.wait(PATIENCE_S) == 0, site.said
         monkeypatch.setenv("AWS_ENDPOINT_URL", store.endpoint)
         with life("last", "--until-caught-up") as last:
             assert last.wait(PATIENCE_S) == 0, last.said
