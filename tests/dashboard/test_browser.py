@@ -33,7 +33,7 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
 def test_every_page_is_accessible_at_every_width(browser: Browser, served: Served, path: str, scheme: Scheme) -> None:
     for width in (DESK, PHONE):

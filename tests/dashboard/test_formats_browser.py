@@ -22,7 +22,7 @@ from tests.dashboard.scene import future, rejected, serving
 from tests.support.chromium import chromium
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 HOUR = 60 * MINUTE
 RIGHT_TO_LEFT = "\u05e9\u05dc\u05d5\u05dd 12"
 TURNING = "ab\u202ecd"

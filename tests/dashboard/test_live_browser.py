@@ -19,7 +19,7 @@ from tests.support.processes import tidemark
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 HOUR_MS = 3_600_000
 SCREENS: tuple[tuple[int, Scheme], ...] = ((1280, "light"), (768, "dark"), (390, "light"))
 

@@ -13,7 +13,7 @@ from tests.dashboard.test_formats_browser import overlapping
 from tests.support.chromium import chromium
 from tests.verify.site import MINUTE, NOON, PAGE_VIEWS_ALONE, Event, Site
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 CLOCKS = {
     "at the newest event": 0.0,
     "later, on the axis": 0.3,

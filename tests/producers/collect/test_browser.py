@@ -22,7 +22,7 @@ from tests.support.site import site
 from tests.support.topic_reader import consumed
 from tests.support.waiting import PATIENCE_S, wait_for
 
-pytestmark = pytest.mark.broker
+pytestmark = [pytest.mark.broker, pytest.mark.long]
 
 TOPIC: Final = "browsers"
 HALF_AN_HOUR_MS: Final = 1_800_000
