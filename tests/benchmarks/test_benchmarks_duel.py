@@ -3,7 +3,9 @@
 import io
 import json
 from collections import Counter
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import fastavro
 import pytest
@@ -115,10 +117,16 @@ def test_good_events_are_in_order_within_the_bound_on_their_partition(small: Sce
         newest[record.partition] = max(newest[record.partition], time)
 
 
+@cache
+def writer_schema() -> str | dict[str, Any] | list[Any]:
+    """Returns the schema of all events, parsed."""
+    return fastavro.parse_schema(json.loads(load_schemas()[WRITER_ID]))
+
+
 def event_time(value: bytes) -> int:
     """Decodes the event time of a framed event."""
     assert value.startswith(header(WRITER_ID))
-    event = fastavro.schemaless_reader(io.BytesIO(value[5:]), json.loads(load_schemas()[WRITER_ID]), None)
+    event = fastavro.schemaless_reader(io.BytesIO(value[5:]), writer_schema(), None)
     assert isinstance(event, dict)
     return int(event["event_time"].timestamp() * 1000)
 

@@ -1,5 +1,7 @@
 """Drains with and without duplicates being looked for are compared, and look-ups among more and more ids."""
 
+import pytest
+
 from benchmarks.duplicates import figures, look_ups, look_ups_table, render
 from benchmarks.task import Drain
 
@@ -18,6 +20,7 @@ def test_on_is_compared_with_off_and_the_bytes_of_the_table_are_by_event() -> No
     assert [column[1] for column in cells[2:]] == ["0.50", "6000.00", "1.50", "90", "24.0"]
 
 
+@pytest.mark.slow
 def test_an_id_takes_the_same_memory_among_few_and_many() -> None:
     found = look_ups([1_000, 100_000])
     assert {row["bytes_per_id"] for row in found.values()} == {24}

@@ -4,6 +4,8 @@ import fcntl
 import os
 from pathlib import Path
 
+import pytest
+
 from pipeline.runtime.scratch import remove_abandoned
 from tests.support.processes import tidemark
 
@@ -29,6 +31,7 @@ def test_a_link_is_not_followed_and_other_folders_stay(tmp_path: Path) -> None:
     assert len([*tmp_path.iterdir()]) == 3
 
 
+@pytest.mark.slow
 def test_a_command_such_as_erase_removes_the_files_of_a_killed_command(tmp_path: Path) -> None:
     (tmp_path / "tidemark-scratch-left").mkdir()
     with tidemark(tmp_path / "log", "erase", "--help", driver={"TMPDIR": str(tmp_path)}) as process:

@@ -67,8 +67,7 @@ def test_file_names_are_unique() -> None:
 
 
 def test_class_names_are_unique() -> None:
-    trees = [ast.parse(path.read_text()) for path in modules()]
-    names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    names = Counter(name for path in modules() for name in re.findall(r"^class (\w+)", path.read_text(), re.MULTILINE))
     assert [name for name, count in names.items() if count > 1] == []
 
 

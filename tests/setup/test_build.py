@@ -8,6 +8,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from dev.environment import ROOT, find_uv, sync, uv_environment
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -35,6 +37,7 @@ def test_all_that_builds_is_locked_by_its_hashes() -> None:
         assert all(file["hash"].startswith("sha256:") for file in files)
 
 
+@pytest.mark.slow
 def test_a_build_fetches_nothing(tmp_path: Path) -> None:
     """Without a network and a cache, what is in the environment is enough, and of it the locked back end alone."""
     line = [find_uv() or "uv", "build", "--wheel", "--offline", "--no-cache", "--out-dir", str(tmp_path)]

@@ -47,8 +47,8 @@ def test_the_name_of_the_other_program_is_found(text: str) -> None:
 
 
 def test_no_text_recommends_to_install_the_other_program() -> None:
-    lines = [f"{file.relative_to(ROOT)}: {line}" for file, text in texts() for line in text.splitlines()]
-    assert [line for line in lines if OTHER.search(line)] == []
+    lines = [(file, line) for file, text in texts() for line in text.splitlines() if "tidemark" in line]
+    assert [f"{file.relative_to(ROOT)}: {line}" for file, line in lines if OTHER.search(line)] == []
 
 
 def test_the_distribution_has_the_commands_and_the_extras_that_messages_name() -> None:

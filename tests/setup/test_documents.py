@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
@@ -30,25 +31,30 @@ AVOIDED = re.compile(
 """Words for which there are plainer ones."""
 
 
+@cache
 def prose(page: Path) -> str:
     """Returns a page without its blocks of code."""
     return re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     """Returns the anchors of a page's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.*)", prose(page), re.MULTILINE)
     return {slug(heading) for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
-    for link in LINK.findall(prose(page)):
-        if not link.startswith(("http:", "https:")):
-            path, _, anchor = link.partition("#")
-            target = (page.parent / path).resolve() if path else page
-            assert target.exists(), link
-            assert not anchor or anchor in anchors(target), link
+def leads_somewhere(page: Path, link: str) -> bool:
+    path, _, anchor = link.partition("#")
+    target = (page.parent / path).resolve() if path else page
+    return target.exists() and (not anchor or anchor in anchors(target))
+
+
+def test_every_link_leads_to_a_file_and_a_heading() -> None:
+    links = {(page, link) for page in PAGES for link in LINK.findall(prose(page))}
+    inside = {(page, link) for page, link in links if not link.startswith(("http:", "https:"))}
+    assert len(inside) > 100
+    assert [(str(page), link) for page, link in sorted(inside) if not leads_somewhere(page, link)] == []
 
 
 def terms() -> Iterator[tuple[str, str]]:
@@ -103,7 +109,6 @@ def test_every_decision_has_a_status_and_is_listed(page: Path) -> None:
     assert f"]({page.name}) |" in (page.parent / "README.md").read_text()
 
 
-@pytest.mark.parametrize("page", PLAIN, ids=lambda page: page.stem)
-def test_documents_are_in_plain_english(page: Path) -> None:
-    words = re.sub(r"`[^`]*`|\]\([^)]*\)", "", prose(page))
-    assert [found[0] for found in AVOIDED.finditer(words)] == []
+def test_documents_are_in_plain_english() -> None:
+    words = {page: re.sub(r"`[^`]*`|\]\([^)]*\)", "", prose(page)) for page in PLAIN}
+    assert [(page.name, found[0]) for page in PLAIN for found in AVOIDED.finditer(words[page])] == []

@@ -4,11 +4,19 @@ When the test fails, reword the places that it lists, or paste the table that it
 """
 
 import ast
+import random
 import re
+import tokenize
 from collections import defaultdict
 from collections.abc import Iterator
+from io import StringIO
 from itertools import chain
 from pathlib import Path
+
+import pytest
+
+from tests.support.seeds import SEED
+from tests.support.source_texts import comments, docstrings
 
 ROOT = Path(__file__).parents[2]
 PATTERNS = {
@@ -58,29 +66,27 @@ The same              0          0          0          0          0          0  
 goes by               0          0          0          0          0          0          0
 its begin             0          0          0          0          0          0          0
 """
-TEXTS_AND_COMMENTS = re.compile(r'(?s:""".*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')|(#.*(?:\n[ \t]*#.*)*)')
 SQL = re.compile(r"\b(SELECT|FROM|WHERE|AND|JOIN|CAST|COALESCE)\b")
 
 
 def code_texts(path: Path) -> Iterator[tuple[str, str]]:
     """Yields the area and the text of each docstring, comment, message of shipped code and name of a test."""
-    source, area, docstrings = path.read_text(), AREAS[path.relative_to(ROOT).parts[0]], set()
-    for comment in TEXTS_AND_COMMENTS.finditer(source):
-        if comment[1]:
-            yield area, re.sub(r"^[ \t]*#:?", "", comment[1], flags=re.MULTILINE)
-    for node in ast.walk(ast.parse(source)):
-        match node:
-            case ast.Expr(ast.Constant(str(text)) as docstring):
-                docstrings.add(docstring)
-                yield area, text
-            case ast.Constant(str(text)) if (
-                area in ("pipeline", "producers") and node not in docstrings and not SQL.search(text)
-            ):
-                yield "messages", text if text.count(" ") > 1 else ""
-            case ast.FunctionDef(name) if name.startswith("test_"):
-                yield area, name.replace("_", " ")
-            case _:
-                pass
+    source, area = path.read_text(), AREAS[path.relative_to(ROOT).parts[0]]
+    yield from ((area, text) for text in (*comments(source), *docstrings(source)))
+    if area in ("pipeline", "producers"):
+        yield from (("messages", text) for text in messages(ast.parse(source)))
+    yield from ((area, name.replace("_", " ")) for name in re.findall(r"^ *def (test_\w+)", source, re.MULTILINE))
+
+
+def messages(tree: ast.Module) -> Iterator[str]:
+    """Yields the texts of a module that have three words or more, except its docstrings and SQL."""
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Expr | ast.Constant)]
+    statements = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in statements:
+            text = node.value
+            if text.count(" ") > 1 and not SQL.search(text):
+                yield text
 
 
 def texts() -> Iterator[tuple[Path, str, str]]:
@@ -93,17 +99,46 @@ def texts() -> Iterator[tuple[Path, str, str]]:
         yield path, area, re.sub(r"^```.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
+def paragraphs(text: str) -> Iterator[str]:
+    """Yields each paragraph, item of a list or row of a table in one line."""
+    for paragraph in re.split(r"\n\s*\n|\n\s*(?:[-*|]|\d+\.) ", re.sub(r"`[^`]*`|\]\([^)]*\)", "``", text)):
+        yield " ".join(paragraph.split())
+
+
 def matches() -> dict[tuple[str, str], list[str]]:
-    """Returns the places by pattern and area. A paragraph, an item of a list or a row of a table is one text."""
-    places = defaultdict(list)
+    """Returns the places by pattern and area."""
+    places, lines = defaultdict(list), defaultdict[str, list[tuple[Path, str]]](list)
     for path, area, text in texts():
-        for paragraph in re.split(r"\n\s*\n|\n\s*(?:[-*|]|\d+\.) ", re.sub(r"`[^`]*`|\]\([^)]*\)", "``", text)):
-            line = " ".join(paragraph.split())
-            for name, pattern in PATTERNS.items():
-                for match in re.finditer(pattern, line):
-                    around = line[max(match.start() - 30, 0) : match.end() + 30]
-                    places[name, area].append(f"{path.relative_to(ROOT)}: {around}")
+        lines[area] += ((path, line) for line in paragraphs(text))
+    for area, paths in lines.items():
+        joined = "\n".join(line for _, line in paths)
+        for name, pattern in PATTERNS.items():
+            for match in re.finditer(pattern, joined, re.MULTILINE):
+                path, line = paths[joined.count("\n", 0, match.start())]
+                start = match.start() - joined.rfind("\n", 0, match.start()) - 1
+                around = line[max(start - 30, 0) : start + len(match[0]) + 30]
+                places[name, area].append(f"{path.relative_to(ROOT)}: {around}")
     return places
+
+
+def unescaped(text: str) -> str:
+    """Returns a text without its escapes, or what they mean: each is one of these, which may not be in the other."""
+    return re.sub(r"\\.|[\x00-\x1f\x7f-\uffff\\]", "", text)
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(None, marks=pytest.mark.slow)], ids=["some", "all"])
+def test_docstrings_and_comments_are_found_without_parsing(count: int | None) -> None:
+    paths = [path for package in AREAS for path in (ROOT / package).rglob("*.py")]
+    for path in random.Random(SEED).sample(paths, count or len(paths)):
+        source = path.read_text()
+        statements = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr)]
+        texts = [node.value for node in statements if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        assert sorted(map(unescaped, docstrings(source))) == sorted(map(unescaped, texts)), path
+        tokens = tokenize.generate_tokens(StringIO(source).readline)
+        written = [token.string for token in tokens if token.type == tokenize.COMMENT]
+        assert [line for text in comments(source) for line in text.split("\n")] == [
+            re.sub("^#:?", "", text) for text in written
+        ], path
 
 
 def test_counts_of_unclear_english_equal_their_budgets() -> None:

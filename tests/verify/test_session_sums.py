@@ -13,6 +13,7 @@ from random import Random
 from typing import NamedTuple
 
 import pyarrow as pa
+import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from pipeline.event_time import rules
@@ -23,8 +24,9 @@ from pipeline.tables.schemas import PANES
 from pipeline.verifier import queries
 from pipeline.verifier.published_results import PublishedReport
 from pipeline.verifier.session_sums import with_sessions
+from tests.support.seeds import SEED
 
-GAP, LATENESS, BATCHES, USERS = 5, 3, 7, 2000
+GAP, LATENESS, BATCHES = 5, 3, 7
 SESSIONS = Report("sessions", Sessions(GAP), LATENESS)
 PUBLISHED = PublishedReport("sessions", BATCHES, 0, 0, 0, 0, 0, 0, True, (1,), SESSIONS)
 
@@ -84,8 +86,9 @@ def panes(events: list[Event]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=PANES.schema)
 
 
-def test_sessions_are_those_of_one_event_after_the_other(tmp_path: Path) -> None:
-    streams = [list(stream(f"user-{number}", Random(number))) for number in range(USERS)]
+@pytest.mark.parametrize("users", [200, pytest.param(2000, marks=pytest.mark.slow)])
+def test_sessions_are_those_of_one_event_after_the_other(users: int, tmp_path: Path) -> None:
+    streams = [list(stream(f"user-{number}", Random(f"{SEED} {number}"))) for number in range(users)]
     write_deltalake(tmp_path / "panes", panes([event for events in streams for event in events]))
     write_deltalake(tmp_path / "ledger", pa.table({"batch": pa.array(range(1, BATCHES + 1), pa.int64())}))
     tables = {name: DeltaTable(tmp_path / name) for name in ("panes", "ledger")}
