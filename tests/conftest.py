@@ -2,7 +2,6 @@
 
 import gc
 import itertools
-import re
 import sys
 import uuid
 from collections.abc import Callable, Generator, Iterator
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support import durations, skips
+from tests.support import collection, durations, skips
 from tests.support.kafka_cluster import Cluster, any_cluster
 from tests.support.seeds import SEED
 
@@ -28,9 +27,7 @@ settings.register_profile("full", deadline=None, suppress_health_check=[HealthCh
 settings.register_profile("quick", settings.get_profile("full"), max_examples=5)
 settings.load_profile("full")
 
-WHOLLY_MARKED = re.compile(r"^pytestmark = .*$", re.MULTILINE)
 SECONDS = dict[str, float]()
-RULED_OUT = re.compile(r"not \w+( and not \w+)*")
 
 # Py4J drops the sockets of threads that have ended; they are of this machine, and Spark's.
 PY4J_SOCKETS = r"ignore:unclosed <socket\.socket fd=\d+, family=2, .*laddr=\('127\.0\.0\.1':ResourceWarning"
@@ -43,11 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """A module that is marked as a whole and left out by that is not imported either, which would take seconds."""
-    if collection_path.suffix != ".py" or not RULED_OUT.fullmatch(config.option.markexpr):
-        return None
-    marked = WHOLLY_MARKED.search(collection_path.read_text())
-    left_out = {word for word in config.option.markexpr.split() if word not in ("not", "and")}
-    return True if marked and left_out & set(re.findall(r"mark\.(\w+)", marked[0])) else None
+    left_out = collection.left_out(config)
+    is_left_out = left_out and collection_path.suffix == ".py" and left_out & collection.markers_of(collection_path)
+    return True if is_left_out else None
 
 
 def pytest_report_header() -> str:
@@ -55,7 +50,7 @@ def pytest_report_header() -> str:
     return f"TESTS_SEED={SEED}"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks each test by the fixtures that it requests, and starts with the files that took longest."""
     seconds = durations.kept()
     items.sort(key=lambda item: -seconds.get(item.nodeid.split("::")[0], 0))
@@ -63,6 +58,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for fixture in set(getattr(item, "fixturenames", ())) & MARKERS.keys():
             for marker in MARKERS[fixture]:
                 item.add_marker(marker)
+    collection.note(config, items)
 
 
 @pytest.hookimpl(wrapper=True)

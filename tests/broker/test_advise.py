@@ -16,6 +16,8 @@ from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.support.topic_writer import Raw, event, send
 from tests.support.warehouse import milliseconds, rows
 
+pytestmark = pytest.mark.broker
+
 BOUND_S = 4
 OTHERS_S = (0, 7)
 BATCHES = 10

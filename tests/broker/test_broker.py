@@ -16,6 +16,8 @@ from demo.broker import Broker
 from pipeline.errors import SetUpError
 from tests.support.kafka_cluster import Cluster, container_cluster, docker_answers
 
+pytestmark = pytest.mark.broker
+
 DEADLINE_S = 600.0
 
 

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, Final
 
 import fastavro
+import pytest
 
 from pipeline.fold.decode import reader
 from pipeline.kafka.ranges import TopicRanges
@@ -20,6 +21,8 @@ from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import MAPPED, NOW, record
 from tests.support.kafka_cluster import Cluster
 from tests.support.seeds import SEED
+
+pytestmark = pytest.mark.broker
 
 COUNT: Final = 20_000
 """Records of a partition: more than two batches of columns."""

@@ -19,6 +19,8 @@ from tests.support.waiting import wait_for
 from tests.support.warehouse import latest_batch, records, rows
 from tests.transcripts.random_transcript import random_transcript
 
+pytestmark = pytest.mark.broker
+
 REPORTS: dict[str, dict[str, Any]] = {
     "page_views": {"keys": ["user_id"]},
     "sliding": {"keys": ["event_type"], "window": {"size": "20s", "slide": "5s"}},

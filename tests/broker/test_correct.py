@@ -19,6 +19,8 @@ from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
 from tests.support.topic_writer import event, send
 from tests.support.warehouse import milliseconds, rows
 
+pytestmark = pytest.mark.broker
+
 REPORTS: dict[str, dict[str, Any]] = {
     "page_views": {"keys": ["user_id"]},
     "clicks": {"where": "event_type = 'click'", "window": {"size": "20s"}},

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from pipeline.app import open_service
 from pipeline.settings.model import Settings
@@ -12,6 +14,8 @@ from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.support.topic_writer import event, send
 from tests.support.warehouse import milliseconds, rows
+
+pytestmark = pytest.mark.broker
 
 TIME = {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "1h", "max_future_skew": "1h"}
 

@@ -19,6 +19,8 @@ from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of
 from tests.support.topic_writer import Raw, event, send
 from tests.support.warehouse import rows, user_totals
 
+pytestmark = pytest.mark.broker
+
 TIME = {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "1h", "max_future_skew": "10s"}
 REPORTS: dict[str, dict[str, Any]] = {
     "page_views": {"keys": ["user_id"], "window": {"size": "10s"}},

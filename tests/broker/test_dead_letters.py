@@ -19,6 +19,8 @@ from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
 from tests.support.topic_writer import Raw, event
 from tests.support.warehouse import page_views, rows, user_totals
 
+pytestmark = pytest.mark.broker
+
 OURS = load_schemas()[1]
 NEWER = json.dumps({**json.loads(OURS), "fields": [{"name": "shop", "type": "string"}, *json.loads(OURS)["fields"]]})
 AGAIN = LetterSelection(reasons=("malformed", "future"), is_judged_again=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pytest
 
 from pipeline.app import open_service
 from pipeline.event_time.checks import DETAILS, Check
@@ -21,6 +22,8 @@ from tests.support.services import Clock, settings_of
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import rows, table
+
+pytestmark = pytest.mark.broker
 
 MakeTopic = Callable[..., str]
 PARTITIONS = 4

@@ -20,6 +20,8 @@ from tests.support.topic_writer import Raw, event
 from tests.support.waiting import wait_for
 from tests.support.warehouse import page_views, rows
 
+pytestmark = pytest.mark.broker
+
 ANN, BOB, CID = "ann-of-clear-text", "bob-of-clear-text", "cid-of-clear-text"
 PATIENCE_S = 600
 TIME = {"bound": "0s", "allowed_lateness": "2s", "idle_timeout": "1h", "max_future_skew": "1h"}

@@ -21,6 +21,8 @@ from tests.support.topic_writer import Raw, event, value_of
 from tests.support.waiting import wait_for
 from tests.support.warehouse import rows
 
+pytestmark = pytest.mark.broker
+
 ANN, CID, DAN = "ann-of-clear-text", "cid-of-clear-text", "dan-of-clear-text"
 KEY = "the-key-of-this-test-which-nobody-else-has"
 PATIENCE_S = 600

@@ -12,6 +12,8 @@ from tests.support.kafka_cluster import Cluster
 from tests.support.topic_writer import Raw, event, send
 from tests.support.warehouse import rows
 
+pytestmark = pytest.mark.broker
+
 NOON = 1_714_564_800_000
 MINUTE = 60_000
 

@@ -25,6 +25,8 @@ from tests.support.services import settings_of
 from tests.support.topic_writer import Raw, send
 from tests.support.warehouse import rows
 
+pytestmark = pytest.mark.broker
+
 NOW = 1_790_820_000_000
 GUID = UUID("6f3f4a4e-3a30-4e8d-9d0f-7c6a1d2e3f40")
 OURS = load_schemas()[1]

@@ -23,6 +23,8 @@ from tests.support.topic_reader import consumed
 from tests.support.topic_writer import Raw, send
 from tests.support.warehouse import page_views, rows
 
+pytestmark = pytest.mark.broker
+
 NOW = 1_790_820_000_000
 MAPPING: dict[str, Any] = {
     "user": "cart.items.0.buyer",

@@ -16,6 +16,8 @@ from tests.support.live_views import READERS, by_delta_rs, cells
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
 from tests.support.topic_writer import event
 
+pytestmark = pytest.mark.broker
+
 EVERY_READER = pytest.mark.parametrize("reader", READERS)
 REPORTS: dict[str, dict[str, Any]] = {
     "page_views": {"keys": ["user_id"]},

@@ -13,6 +13,8 @@ from tests.support.live_views import READERS, cells
 from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of, take
 from tests.support.topic_writer import Raw, event
 
+pytestmark = pytest.mark.broker
+
 MINUTE = 60_000
 MIDNIGHT = 1_711_839_600_000  # in Berlin, 2024-03-31, a day of 23 hours
 DAY = {"size": "1d", "zone": "Europe/Berlin"}

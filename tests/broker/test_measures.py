@@ -18,6 +18,8 @@ from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of, tak
 from tests.support.topic_writer import Raw, event, send
 from tests.support.warehouse import milliseconds, rows
 
+pytestmark = pytest.mark.broker
+
 REPORTS: dict[str, dict[str, Any]] = {
     "visitors": {"keys": ["page_url"], "measures": ["unique_users", "page_views"]},
     "landings": {"keys": ["page_url"], "measures": ["sessions_begun"], "session_gap": "5s"},

@@ -27,6 +27,8 @@ from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import forget, has_read, page_views, rows
 
+pytestmark = pytest.mark.broker
+
 MINUTE, HOUR = 60_000, 3_600_000
 MAY_1 = 1_714_521_600_000  # 2024-05-01T00:00:00Z
 PATIENCE_S = 600

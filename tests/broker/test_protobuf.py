@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from pipeline.app import open_service
@@ -23,6 +24,8 @@ from tests.support.services import settings_of
 from tests.support.topic_writer import Raw, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import page_views, rows
+
+pytestmark = pytest.mark.broker
 
 PAGE = (ROOT / "docs" / "protobuf.md").read_text()
 BLOCKS = dict(re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))

@@ -23,6 +23,8 @@ from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
 from tests.support.topic_writer import Raw, event, value_of
 from tests.support.warehouse import page_views, rows, user_totals
 
+pytestmark = pytest.mark.broker
+
 KEY = "the-key-of-this-test-which-nobody-else-has"
 ANN, BOB = "ann-of-clear-text", "bob-of-clear-text"
 HIDDEN = {user: Pseudonyms(KEY.encode()).of(user) for user in (ANN, BOB)}

@@ -21,6 +21,8 @@ from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP
 
+pytestmark = pytest.mark.broker
+
 MakeTopic = Callable[..., str]
 Record = tuple[int, int, bytes | None, bytes | None, int]
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")

@@ -21,6 +21,8 @@ from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.support.topic_writer import event, send
 from tests.support.warehouse import batches, latest_batch
 
+pytestmark = pytest.mark.broker
+
 MakeTopic = Callable[..., str]
 RECREATED = r"topic .* was deleted and recreated since the warehouse"
 

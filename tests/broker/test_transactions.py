@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pytest
 from confluent_kafka import Producer
 
 from pipeline.app import open_service
@@ -14,6 +15,8 @@ from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.support.topic_writer import Raw, event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import page_views
+
+pytestmark = pytest.mark.broker
 
 MakeTopic = Callable[..., str]
 START = 1_000_000

@@ -17,6 +17,8 @@ from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import milliseconds, rows, user_totals
 
+pytestmark = pytest.mark.broker
+
 TIME = {"bound": "20s", "allowed_lateness": "10s", "idle_timeout": "1h", "max_future_skew": "1h"}
 GAP_MS = 7_000
 PATIENCE_S = 600

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pipeline.app import open_service
 from producers.encode import encode_one
 from schemas import load_schemas
@@ -13,6 +15,8 @@ from tests.support.kafka_cluster import Cluster
 from tests.support.services import settings_of
 from tests.support.topic_writer import Raw, send
 from tests.support.warehouse import rows
+
+pytestmark = pytest.mark.broker
 
 NOW = 1_790_820_000_000
 PLAIN = {"event_id": "e", "event_type": "visit", "event_time": NOW}

@@ -16,6 +16,8 @@ from tests.support.services import ANY_TIMESTAMP, settings_of
 from tests.support.topic_writer import event, send
 from tests.support.warehouse import EPOCH, rows
 
+pytestmark = pytest.mark.broker
+
 MakeTopic = Callable[..., str]
 START = 1_714_564_800_000  # 2024-05-01T12:00:00Z
 

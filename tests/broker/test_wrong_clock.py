@@ -22,6 +22,8 @@ from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
 from tests.support.topic_writer import event, send, value_of
 from tests.support.warehouse import latest_batch, page_views, rows
 
+pytestmark = pytest.mark.jvm
+
 MakeTopic = Callable[..., str]
 WINDOW_MS, YEAR_MS = 10_000, 365 * 86_400_000
 TIME = {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "1h", "max_future_skew": "1m"}

@@ -10,6 +10,8 @@ from tests.chaos.sample import assert_played_well, drawn, sample
 from tests.support.kafka_cluster import Cluster
 from tests.support.seeds import SEED
 
+pytestmark = pytest.mark.broker
+
 ALL = [pytest.param(play, marks=pytest.mark.nightly) for play in sample("a_store_and_lives_that_fail").values()]
 
 

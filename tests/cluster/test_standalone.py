@@ -25,6 +25,8 @@ from tests.support.seeds import SEED
 from tests.support.waiting import wait_for
 from tests.support.warehouse import records
 
+pytestmark = pytest.mark.broker
+
 SUBMIT = Path(__file__).parents[2] / "deploy" / "spark-submit" / "submit.sh"
 EVENTS = 20_000
 PATIENCE_S = 600

@@ -30,6 +30,8 @@ from tests.support.processes import Process
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import EPOCH
 
+pytestmark = pytest.mark.broker
+
 FEW = ("--batch.max-records", "500")
 """A service that can be overloaded."""
 MANY = ("--batch.max-records", "20000")

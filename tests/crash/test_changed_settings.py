@@ -17,6 +17,8 @@ from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.support.topic_writer import event, send
 from tests.support.warehouse import latest_batch, page_views, rows
 
+pytestmark = pytest.mark.broker
+
 MakeTopic = Callable[..., str]
 START = 1_000_000
 UPKEEP_AT_ONCE = Tuning(upkeep_batches=1, merged_runs=2)

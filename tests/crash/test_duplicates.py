@@ -26,6 +26,8 @@ from tests.support.topic_writer import Raw, event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import EPOCH, page_views, rows
 
+pytestmark = pytest.mark.broker
+
 MakeTopic = Callable[..., str]
 START = 1_700_000_000_000
 EVENTS, USERS, ROUNDS = 600, 20, 2

@@ -23,6 +23,8 @@ from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock
 from tests.support.warehouse import EPOCH, batches
 
+pytestmark = pytest.mark.broker
+
 BATCH = EPOCH + FAULTY_STEP
 NO_PANES = Refusal("panes", f"batch < {BATCH}")
 NO_DEAD_LETTERS = Refusal("dead_letters", f"batch < {BATCH}")

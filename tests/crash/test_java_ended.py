@@ -25,6 +25,8 @@ from tests.support.services import ANY_TIMESTAMP
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.jvm
+
 PATIENCE_S = 600
 SENTENCE = "tidemark: Spark's Java process has ended: the next start reads again what was not committed\n"
 KILLED = """#!/bin/sh

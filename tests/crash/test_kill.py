@@ -18,6 +18,8 @@ from tests.support.seeds import SEED
 from tests.support.waiting import wait_for
 from tests.support.warehouse import rows
 
+pytestmark = pytest.mark.broker
+
 PATIENCE_S = 600
 LONGEST_SPAN_S = 1.0
 # Some events are late, from the future or unreadable. Their times depend on their number, not on the clock: a producer

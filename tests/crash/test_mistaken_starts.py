@@ -21,6 +21,8 @@ from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import batches, latest_batch, rows
 
+pytestmark = pytest.mark.broker
+
 MakeTopic = Callable[..., str]
 START = 1_000_000
 PATIENCE_S = 600

@@ -23,6 +23,8 @@ from tests.support.services import ANY_TIMESTAMP
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.broker
+
 TOPIC = "clicks"
 PATIENCE_S = 600
 START_MS = 1_000_000

@@ -35,6 +35,8 @@ from tests.support.services import ANY_TIMESTAMP, Clock
 from tests.support.waiting import wait_for
 from tests.support.warehouse import EPOCH, rows, table
 
+pytestmark = pytest.mark.broker
+
 PATIENCE_S = 600
 RULES = (
     *("--window.size", "2s", "--time.bound", "1s", "--time.allowed-lateness", "1s"),

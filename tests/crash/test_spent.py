@@ -20,6 +20,8 @@ from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import EPOCH, batches, has_read, latest_batch, page_views
 
+pytestmark = pytest.mark.broker
+
 MakeTopic = Callable[..., str]
 START = 1_000_000
 PATIENCE_S = 600

@@ -12,6 +12,8 @@ from tests.support.kafka_cluster import Cluster
 from tests.support.topic_reader import consumed
 from tests.support.waiting import PATIENCE_S, wait_for
 
+pytestmark = pytest.mark.broker
+
 PORT = "8480"
 
 

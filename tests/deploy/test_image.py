@@ -21,6 +21,8 @@ from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import records, rows
 
+pytestmark = pytest.mark.broker
+
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 EVENTS, FLOOD = 400, 200_000
 USER = 10001

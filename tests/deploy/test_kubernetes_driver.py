@@ -26,6 +26,8 @@ from tests.support.processes import Process
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import records
 
+pytestmark = pytest.mark.broker
+
 EVENTS = 3_000
 DISORDER = (
     *("--rate", "0", "--events", str(EVENTS), "--event-rate", "100", "--users", "50", "--jitter", "1s"),

@@ -17,6 +17,8 @@ from tests.fuzz.seeds import NOW, seeds
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import settings_of
 
+pytestmark = pytest.mark.broker
+
 LARGE = 900_000
 KEYS = (b"ann", None, b"", b"\xff\xfe", b"nul\0", b"k" * 10_000)
 

@@ -16,6 +16,8 @@ from tests.fuzz.mutate_json import json_mutants
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.seeds import SEED
 
+pytestmark = pytest.mark.jvm
+
 COUNT: Final = 5_000
 COUNT_BY_NIGHT: Final = 30_000
 FIELDS: Final[dict[str, tuple[str, str, int]]] = {

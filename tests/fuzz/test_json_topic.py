@@ -22,6 +22,8 @@ from tests.support.kafka_cluster import Cluster
 from tests.support.seeds import SEED
 from tests.support.services import settings_of
 
+pytestmark = pytest.mark.broker
+
 COUNT: Final = 3_000
 COUNT_BY_NIGHT: Final = 10_000
 LARGEST: Final = 900_000

@@ -21,6 +21,8 @@ from tests.support.services import running, settings_of
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import has_read
 
+pytestmark = pytest.mark.broker
+
 PARTITIONS = 4
 HEAP_RATIO = 1.2
 """How much more may live on the heap after the last part of a million than after the first.

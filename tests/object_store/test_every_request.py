@@ -24,6 +24,8 @@ from tests.support.object_store import object_store
 from tests.support.seeds import SEED
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.slow
+
 ROOT: Final = Path(__file__).parents[2]
 OURS, THEIRS = 2 * EPOCH + 1, 3 * EPOCH
 NEVER: Final = 10**6

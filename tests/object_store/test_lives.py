@@ -24,6 +24,8 @@ from tests.support.seeds import SEED
 from tests.support.waiting import wait_for
 from tests.support.warehouse import records
 
+pytestmark = pytest.mark.broker
+
 WAREHOUSE = "s3://tidemark/warehouse"
 BATCHES = 2
 """In each of them all executors are killed, which takes a minute: new ones must start."""

@@ -20,6 +20,8 @@ from tests.support.waiting import wait_for
 
 PATIENCE_S = 600
 
+pytestmark = pytest.mark.broker
+
 
 @pytest.mark.long
 @pytest.mark.parametrize("pairs", [1, pytest.param(4, marks=pytest.mark.nightly)])

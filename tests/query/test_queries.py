@@ -23,6 +23,8 @@ from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
 from tests.support.topic_writer import Raw, event
 
+pytestmark = pytest.mark.broker
+
 QUESTIONS = [title for title in SECTIONS if title.endswith("?")]
 Rows = list[tuple[Any, ...]]
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 # A call comes back every few microseconds, so one surely does while Python is taken down.
 HELD = """
 import sys, threading

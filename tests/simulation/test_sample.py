@@ -15,6 +15,9 @@ from tests.simulation.search import KINDS
 from tests.simulation.writers import Fault
 from tests.support.seeds import SEED
 
+pytestmark = pytest.mark.slow
+
+
 HERE = Path(__file__).parent
 COUNT = 20
 """Plans in a sample, each of other writers."""

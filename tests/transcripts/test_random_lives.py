@@ -14,6 +14,9 @@ from tests.transcripts.looping import Loop, lives_of
 from tests.transcripts.random_transcript import random_transcript
 from tests.transcripts.transcript import Transcript
 
+
+pytestmark = pytest.mark.broker
+
 STEPS, LIVES = 12, (3, 4)
 ONCE_FAILED = 135
 SEEDS = [ONCE_FAILED, SEED, *(pytest.param(SEED + more, marks=pytest.mark.nightly) for more in range(1, 9))]
