@@ -1,6 +1,6 @@
 """A plugin of pytest that writes the first failure as JSON to the file in `MUTANT_FAILURE`.
 
-It is copied next to a mutated tree and imported from there, so it imports nothing of the project.
+It is copied next to a mutated tree and imported from that folder, so it imports nothing of the project.
 """
 
 import json

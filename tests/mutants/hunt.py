@@ -16,7 +16,7 @@ KEPT: Final = HERE / "kept.json"
 """The last verdict on each mutant, from which docs/mutants.md is made."""
 LOCK: Final = ROOT / ".venv" / ".mutants"
 TIERS: Final = ("`make test-fast`", "`make test`", "CI", "`make nightly`")
-"""What runs a test, the most frequent first."""
+"""The commands that run tests, the most frequent first."""
 NOT_FOUND: Final = "not found"
 NOT_APPLICABLE: Final = "does not apply"
 
@@ -37,7 +37,7 @@ def tier_of(markers: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a mutant: the tier that found it, or why not, and the first test that failed."""
+    """The verdict on a mutant: the tier that found it, or why not, and the first test that failed."""
 
     tier: str
     test: str = ""

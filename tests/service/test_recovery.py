@@ -1,4 +1,4 @@
-"""What a start does in which order, with tables that only note it, and whose epochs a process takes for its own."""
+"""The order of a start, with tables that only note it, and the epochs that a process takes for its own."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -115,7 +115,7 @@ def epoch_of(watermark: int, dropped: tuple[str, ...] = ()) -> Any:
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is asked of the tables, in order. The report is published up to minute 0, with panes of minutes 0 and 1."""
+    """The calls on the tables, in order. The report is published up to minute 0, with panes of minutes 0 and 1."""
     done = list[str]()
 
     def noting(step: str) -> Callable[..., None]:

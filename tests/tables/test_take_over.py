@@ -78,7 +78,7 @@ def test_an_older_process_publishes_nothing(spec: TableSpec, warehouse: str) -> 
     Results(warehouse, spec).close(NEXT_EPOCH, 0)
 
 
-def test_an_older_start_does_not_take_over_from_a_newer_one(warehouse: str) -> None:
+def test_an_older_start_does_not_take_over_from_a_newer_start(warehouse: str) -> None:
     housekeeping.take_over(warehouse, [VIEWS], NEXT_EPOCH, None)
     with pytest.raises(Replaced):
         housekeeping.take_over(warehouse, [VIEWS], FIRST, None)
