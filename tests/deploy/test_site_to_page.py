@@ -23,7 +23,6 @@ from tests.support.site import site
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import milliseconds, rows
 
-
 pytestmark = pytest.mark.broker
 
 COLLECTOR, DASHBOARD = "8480", "9478"

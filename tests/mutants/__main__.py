@@ -11,6 +11,7 @@ from tests.mutants.catalogue import Mutant, mutants
 from tests.mutants.copied_tree import CopiedTree
 from tests.mutants.hunt import TIERS, Verdict, by_git, judge, keep
 from tests.mutants.page import write_page
+from tests.support.summary import Summary
 
 _SHORT = {tier.strip("`").removeprefix("make ").removeprefix("test-"): tier for tier in TIERS}
 
@@ -28,12 +29,16 @@ def main() -> int:
         if asked.baseline and not _passes(tree, chosen):
             return 1
         tiers = TIERS[: list(_SHORT).index(asked.tier) + 1]
-        verdicts = dict[str, Verdict]()
+        verdicts, summary = dict[str, Verdict](), Summary()
         for mutant in chosen:
             known = by_git(asked.at, mutant.name) if asked.at else None
             if asked.by_git and known is None:
                 continue
             verdict = verdicts[mutant.name] = known or judge(mutant, tree, tiers)
+            summary.count = len(verdicts)
+            if not verdict.is_found:
+                summary.failures[mutant.name] = f'make mutants ARGS="--only {mutant.name}"'
+            summary.write()
             _say(f"{mutant.name}: {verdict.tier} {verdict.test}")
             if asked.keep:
                 keep("before" if asked.at else "after", {mutant.name: verdict})

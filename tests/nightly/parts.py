@@ -63,7 +63,7 @@ PARTS: Final = (
         source=Source.PYTEST,
         again=_ONE_TEST,
     ),
-    Part("mutants", ("make", "mutants"), "mutants", 60, again="make mutants ARGS={name}"),
+    Part("mutants", (*_PYTHON, "tests.mutants"), "mutants", 60),
     Part("protections", (*_PYTHON, "tests.simulation", "--mutations"), "protections that were removed", 20),
     Part("plans", (*_PYTHON, "tests.simulation", "--page"), "plans", 100, ("--at-most", "{minutes:.1f}")),
     Part("seeds", (*_PYTHON, "tests.simulation"), "random plans", 30, _MINUTES),

@@ -5,6 +5,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import replace
 from multiprocessing import get_context
 from typing import Final
 
@@ -18,15 +19,22 @@ _ROUND: Final = 10
 
 def in_parallel(searches: Iterable[Search], workers: int, minutes: float = math.inf) -> Iterator[Tally]:
     """Yields what came of each search, in the order in which they end; after `minutes` no other search starts."""
-    until = time.monotonic() + minutes * 60
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        tasks = [pool.submit(one.run) for one in searches]
-        for task in as_completed(tasks):
-            if not task.cancelled():
-                yield task.result()
-            if time.monotonic() >= until:
-                for waiting in tasks:
-                    waiting.cancel()
+    until = time.time() + minutes * 60
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    try:
+        for task in as_completed([pool.submit(_run, search, until) for search in searches]):
+            if tally := task.result():
+                yield tally
+    except BaseException:
+        # Without waiting, so that an interrupted search can remove its folder at once.
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def _run(search: Search, until: float) -> Tally | None:
+    """Runs a search, unless it is too late; random plans also end between two of them. `until` is in Unix seconds."""
+    return replace(search, until=until).run() if time.time() < until else None
 
 
 def by_chance(scenes: Sequence[str], workers: int, minutes: float, seed: int) -> Iterator[Tally]:

@@ -1,9 +1,11 @@
 """Goes through the plans of scenes: enumerates them, leaves out those that must end as another one did, and plays."""
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from itertools import takewhile
 from typing import Final
 
 from tests.simulation.play import Plan, Run, play
@@ -49,6 +51,8 @@ class Search:
     """The seeds of random plans."""
     every: int = 1
     """The search takes one point in `every`; 1 for a complete search."""
+    until: float = math.inf
+    """When no other random plan starts, in Unix seconds."""
 
     def run(self) -> Tally:
         """Plays all of them."""
@@ -61,8 +65,9 @@ class Search:
 
     def _runs(self, tally: Tally) -> Iterator[Run]:
         if self.kind == "seed":
-            tally.plans = len(self.seeds)
-            yield from map(self._play, self.seeds)
+            for seed in takewhile(lambda _: time.time() < self.until, self.seeds):
+                tally.plans += 1
+                yield self._play(seed)
             return
         whole = self._play(_AFTER_ALL, kind=Fault.NONE)
         points = whole.first

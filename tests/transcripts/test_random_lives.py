@@ -14,7 +14,6 @@ from tests.transcripts.looping import Loop, lives_of
 from tests.transcripts.random_transcript import random_transcript
 from tests.transcripts.transcript import Transcript
 
-
 pytestmark = pytest.mark.broker
 
 STEPS, LIVES = 12, (3, 4)
