@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,9 @@ def jobs(path: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
+CI = jobs(ROOT / ".github" / "workflows" / "ci.yml")
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_a_workflow_pins_what_it_uses_and_may_only_read(path: Path) -> None:
     assert yaml.safe_load(path.read_text())["permissions"] == {"contents": "read"}
@@ -49,21 +53,55 @@ def test_a_workflow_pins_what_it_uses_and_may_only_read(path: Path) -> None:
 def test_the_workflows_run_what_a_person_runs() -> None:
     lines = {path.stem: [step.get("run") for job in jobs(path).values() for step in job["steps"]] for path in WORKFLOWS}
     assert lines.keys() == {"ci", "release"}
-    assert "bash .ci/run" in lines["ci"]
-    assert [line for line in lines["release"] if line][:3] == [
+    assert [line for line in lines["release"] if line][:4] == [
+        "sudo CI=true .ci/components",
         "bash .ci/run",
         "make release ARGS=--check",
         "make release",
     ]
 
 
-def test_the_workflow_tests_every_python_that_the_metadata_names() -> None:
-    named = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_text())
-    (job,) = jobs(ROOT / ".github" / "workflows" / "ci.yml").values()
-    assert job["strategy"]["matrix"]["python"] == named
+def runs(name: str) -> list[str]:
+    """Returns the commands of a job of the workflow `ci`."""
+    return [step["run"] for step in CI[name]["steps"] if "run" in step]
+
+
+def test_the_workflow_runs_all_tests_once_with_every_component() -> None:
+    assert runs("tests") == ["sudo CI=true .ci/components", "bash .ci/run"]
+    assert pythons("tests") == ["3.11"]
+
+
+def test_the_workflow_does_what_a_user_does() -> None:
+    assert runs("compose") == ["bash .ci/compose"]
+    lines = (ROOT / ".ci" / "compose").read_text()
+    for word in ("docker compose up --build --wait", "psql", "9478", "tidemark verify", "down --volumes"):
+        assert word in lines
+
+
+def test_the_workflow_runs_on_macos_what_the_readme_says() -> None:
+    assert CI["macos"]["runs-on"].startswith("macos-")
+    assert runs("macos")[:2] == ["make setup", "make test-fast"]
+    assert re.fullmatch(r"make test ARGS=\"-m 'broker .*'\"", runs("macos")[2])
+
+
+def test_the_fast_tests_run_with_the_oldest_and_the_newest_python() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    classifiers = "\n".join(project["classifiers"])
+    named = re.findall(r"^Programming Language :: Python :: (3\.\d+)$", classifiers, re.MULTILINE)
+    assert pythons("pythons") == [project["requires-python"].removeprefix(">="), named[-1]]
+    assert runs("pythons") == ["make test-fast"]
     spark = re.findall(r"^Classifier: Programming Language :: Python :: (3\.\d+)$", _metadata("pyspark"), re.MULTILINE)
     assert [python for python in spark if python in named] == named
     assert named[-1] == spark[-1], "the newest that PySpark supports"
+
+
+def pythons(name: str) -> list[str]:
+    """Returns the versions of Python with which a job of the workflow `ci` runs."""
+    (version,) = [
+        step["with"]["python-version"] for step in CI[name]["steps"] if "setup-python" in step.get("uses", "")
+    ]
+    matrix = CI[name].get("strategy", {}).get("matrix", {}).get("include", [])
+    return [entry["python"] for entry in matrix] if version == "${{ matrix.python }}" else [version]
 
 
 def _metadata(name: str) -> str:

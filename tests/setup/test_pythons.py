@@ -35,14 +35,14 @@ def test_the_oldest_and_the_newest_of_a_machine_are_supported_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folders = [tmp_path / name for name in ("one", "two")]
-    interpreter(folders[0] / "python3", "echo 3.11.1 True | tr . ' '")
+    interpreter(folders[0] / "python3", "echo 3 11 1 True")
     interpreter(folders[0] / "python3.11", "echo 3 11 9 True")
     interpreter(folders[0] / "python3.12", "exit 127")
     interpreter(folders[0] / "python3.13", "echo 3 13 9 False")
     interpreter(folders[1] / "python3.11", "echo 3 11 2 True")
     interpreter(folders[1] / "python3.13", "echo 3 13 0 True")
     interpreter(folders[1] / "python3", "echo 3 14 0 True")
-    monkeypatch.setattr(pythons.os, "get_exec_path", lambda: [str(folders[0])])
+    monkeypatch.setenv("PATH", str(folders[0]))
     monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
     pyenv = tmp_path / "home" / ".pyenv" / "versions" / "any"
     pyenv.mkdir(parents=True)
@@ -54,7 +54,7 @@ def test_the_oldest_and_the_newest_of_a_machine_are_supported_ones(
 def test_a_machine_without_any_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(pythons.os, "get_exec_path", lambda: [str(tmp_path)])
+    monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     assert pythons.main(["oldest"]) == 2
     assert capsys.readouterr().err == f"no Python from {OLDEST} to {NEWEST} is on PATH or in ~/.pyenv/versions\n"
