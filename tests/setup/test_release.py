@@ -96,7 +96,7 @@ def test_the_bill_of_materials_has_no_time_and_number_of_its_own(built: Path) ->
 
 
 def test_a_build_imports_what_is_shipped_and_what_builds_and_no_tool_of_tests() -> None:
-    """The environment of `make release` has no more: tools of tests are hidden here."""
+    """The environment of `make release` has no more: tools of tests are hidden."""
     tools = ["hypothesis", "pytest", "playwright", "yaml", "helm_python", "polars", "testcontainers", "jdk", "mkdocs"]
     code = f"import sys; sys.modules |= dict.fromkeys({tools}); import dev.release"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
