@@ -75,6 +75,11 @@ class CorePlayer:
         return self._progress.frontier.watermark
 
     @property
+    def newest(self) -> list[int | None]:
+        """The highest event time of each partition that may move the watermark."""
+        return [state.max_event_time for _, state in sorted(self._progress.frontier.partitions.items())]
+
+    @property
     def tables(self) -> Tables:
         """The whole of every table."""
         return self._tables.tables(self.transcript)

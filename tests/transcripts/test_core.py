@@ -12,6 +12,7 @@ from tests.transcripts.random_transcript import random_transcript
 from tests.transcripts.selected import each
 from tests.transcripts.transcript import Row, RowKey, Tables, Transcript
 from tests.transcripts.transcript_files import transcripts
+from tests.transcripts.windows import NONE
 
 FOUND = [310]
 """Seeds of random transcripts on which core and model differed."""
@@ -25,7 +26,7 @@ def test_the_core_does_what_transcript_and_model_say(transcript: Transcript) -> 
         seen = core.play(step)
         assert seen == model.play(step)
         transcript_files.check(step, model.transcript, before, seen)
-        assert_open_windows_equal(core, model)
+        assert_equal_states(core, model)
         before = seen.tables
 
 
@@ -34,7 +35,7 @@ def test_the_core_agrees_with_the_model_on_random_transcripts() -> None:
         core, model = CorePlayer(transcript), Model(transcript)
         for number, step in enumerate(transcript.steps):
             assert core.play(step) == model.play(step), f"{transcript.name}, step {number}"
-            assert_open_windows_equal(core, model)
+            assert_equal_states(core, model)
 
 
 def test_one_publication_of_several_batches_publishes_what_one_after_each_batch_does() -> None:
@@ -58,11 +59,13 @@ def of_reports(tables: Tables) -> dict[str, Mapping[RowKey, Row]]:
     return {name: rows for name, rows in tables.items() if name != "user_totals"}
 
 
-def assert_open_windows_equal(core: CorePlayer, model: Model) -> None:
-    """Compares the counts of windows that are not closed, where a count is exact.
+def assert_equal_states(core: CorePlayer, model: Model) -> None:
+    """Compares the highest event time of each partition, and the counts of open windows where they are exact.
 
-    A state has the windows of all events that count in any report.
+    The state of a report has windows for the events of all reports.
     """
+    newest = [None if partition.newest == NONE else partition.newest for partition in model.partitions]
+    assert core.newest == newest
     [report, *others] = model.transcript.reports
     if others or report.where or report.window.keys() & {"gap", "count"}:
         return
