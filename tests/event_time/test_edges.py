@@ -188,6 +188,12 @@ def test_an_id_is_remembered_up_to_its_last_millisecond_and_no_ids_are_a_start()
     assert len(RememberedIds.of(ids_of()).after(ids_of((1, 1, 1)), 0)) == 1
 
 
+@pytest.mark.parametrize(("since", "is_repeated"), [(10, True), (11, False)])
+def test_an_id_is_recognised_up_to_its_last_millisecond(since: int, *, is_repeated: bool) -> None:
+    remembered = RememberedIds.of(ids_of((1, 1, 10)))
+    assert remembered.repeated(ids_of((1, 1, 10)), np.array([0]), since).tolist() == [is_repeated]
+
+
 def test_only_the_first_grouping_counts_records_and_malformed_records_are_counted_by_check() -> None:
     rows = [
         Statistic(0, 1, Check.PASSED, 50, 0, 3, 60, 10),
