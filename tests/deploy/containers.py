@@ -95,7 +95,9 @@ class Here:
 
     def run(self, name: str, *words: str) -> subprocess.CompletedProcess[str]:
         """Returns the output of a command in the container of a service."""
-        environment = {**os.environ, **self.variables(name)}
+        # The service refuses settings that it does not know, such as those of tests.
+        of_machine = {key: value for key, value in os.environ.items() if not key.startswith("TIDEMARK_TEST_")}
+        environment = {**of_machine, **self.variables(name)}
         program, *rest = (self(word) for word in words)
         found = shutil.which(program, path=environment["PATH"])
         assert found, f"the image has no {program}"

@@ -1,13 +1,13 @@
-"""From a browser on a site to the dashboard, through the containers of docker-compose.yml as processes.
+"""From a browser on a site to the dashboard, and the commands of `docs/first-hour.md`, by compose's containers.
 
-One play: the dashboard is opened before there is a warehouse, displays everything while the service runs, every visit
-and click of a user, and that the service was killed. `TIDEMARK_TEST_PICTURES=<folder>` saves photographs of it.
+One play, with the containers as processes: the dashboard is opened before there is a warehouse, displays everything
+while the service runs, every visit and click of a user, and that the service has stopped. Before that, the commands of
+the page are run, through an outage of the broker. `TIDEMARK_TEST_PICTURES=<folder>` saves photographs of the dashboard.
 """
 
 import json
 import os
 import re
-import signal
 import time
 from pathlib import Path
 from typing import Final
@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.dashboard.eyes import PHONE, Eyes, eyes
 from tests.deploy.containers import HOST, Here
+from tests.deploy.first_hour_play import queries_while_it_runs, stop, survives_an_outage
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.chromium import chromium, window
 from tests.support.site import site
@@ -30,13 +31,13 @@ SHORT: Final = {
     "TIDEMARK_SPARK__CONF": json.dumps(BRIEF_DRIVER),
     "TIDEMARK_WINDOW__SIZE": "2s",
     "TIDEMARK_TIME__BOUND": "2s",
-    "TIDEMARK_TIME__ALLOWED_LATENESS": "5s",
+    "TIDEMARK_TIME__ALLOWED_LATENESS": "10m",
     "TIDEMARK_TIME__IDLE_TIMEOUT": "5s",
     "TIDEMARK_BATCH__INTERVAL": "200ms",
 }
-"""A test does not wait for a minute to fire."""
-DISORDER: Final = ("--late-by=1m", "--late-after=5s", "--silent-partition=3", "--silent-after=5s")
-"""In addition to the late, future and malformed events of the file."""
+"""A test does not wait for a minute to fire. On a slow machine no visit is too late."""
+PRODUCER: Final = ("--timeout=30s", "--late-by=1m", "--late-after=5s", "--silent-partition=3", "--silent-after=5s")
+"""In addition to the late, future and malformed events of the file; it gives up soon in an outage."""
 LIVE: Final = {
     "#now": "Live.",
     "#traffic": "The windows as a table",
@@ -49,18 +50,18 @@ LIVE: Final = {
 }
 """Texts of the first page, which appear by themselves."""
 DEAD: Final = {"#traffic": "page views", "#watermark": "watermark", "#ledger": "it balances"}
-"""Texts that stay when the service is dead."""
+"""Texts that stay when the service has stopped."""
 VISITS = 3
 
 
 @pytest.mark.jvm
 @pytest.mark.broker
 @pytest.mark.long
-def test_who_visits_is_on_the_dashboard_and_so_is_the_death_of_the_service(tmp_path: Path) -> None:
+def test_who_visits_is_on_the_dashboard_and_the_commands_of_the_first_hour_work(tmp_path: Path) -> None:
     here = Here(tmp_path)
     warehouse = Path(here.variables("tidemark")["TIDEMARK_WAREHOUSE"])
     warehouse.parent.mkdir()
-    with here.kafka(), chromium() as browser:
+    with here.kafka() as kafka, chromium() as browser:
         here.make_topic()
         with (
             here.container("collect") as collector,
@@ -73,20 +74,21 @@ def test_who_visits_is_on_the_dashboard_and_so_is_the_death_of_the_service(tmp_p
             wait_for(lambda: "dashboard_listening" in dashboard.said, PATIENCE_S, "the dashboard")
             look(here, desk)
             assert "There is no ledger in" in desk.say("#now")
-            with here.container("tidemark", **SHORT) as service, here.container("producer", *DISORDER):
+            with here.container("tidemark", **SHORT) as service, here.container("producer", *PRODUCER) as producer:
                 sees_it_live(desk)
                 keeps_the_day(browser, here)
                 waited = [seen_after(browser, origin, here, desk.page, warehouse) for _ in range(VISITS)]
                 # It is measured, and machines differ.
                 print(f"from the commit that fires a window to its row on the page: {sorted(waited)} ms")  # noqa: T201
                 desk.open(f"http://{HOST}:{here.port(DASHBOARD)}")
-                assert "Live." in desk.say("#now")
-                service.kill()
+                expect(desk.page.locator("#now")).to_contain_text("Live.")
+                rest = {"collect": collector, "dashboard": dashboard}
+                queries_while_it_runs(here, kafka=kafka, tidemark=service, producer=producer, **rest)
+                survives_an_outage(here, kafka, service, producer, warehouse)
                 sees_it_dead(desk, "dead")
             look(here, phone)
             sees_it_dead(phone, "dead-phone")
-            dashboard.send(signal.SIGTERM)
-            assert dashboard.wait() == 0, dashboard.said
+            stop(dashboard)
 
 
 def look(here: Here, person: Eyes) -> None:
@@ -140,7 +142,7 @@ def counted(warehouse: Path, user: str) -> tuple[int, int]:
 
 
 def sees_it_dead(person: Eyes, name: str) -> None:
-    """Returns when the page reports that the service is dead; its data stay."""
+    """Returns when the page reports that the service has stopped; its data stay."""
     now = person.page.locator("#now")
     expect(now).to_contain_text("Nothing was committed for")
     expect(now).to_contain_text("The service is stopped")
