@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ pytestmark = pytest.mark.broker
 MakeTopic = Callable[..., str]
 EVENTS = 400_000
 KILLS = 3
+PLAYS = 10
 PARTITIONS = 2
 POLL_S = 0.1
 
@@ -107,16 +108,21 @@ def event_id(value: bytes) -> str:
     return value[6 : 6 + length].decode()
 
 
-def arrived_after_kills(broker: Cluster, topic: str, delivery: Delivery, folder: Path) -> Counter[str]:
-    """Returns how often each event is in Kafka after a run with restarts."""
-    assert killed_and_started_again(broker, topic, delivery, folder) > 1
-    return arrived(broker, topic)
+def plays(broker: Cluster, make_topic: MakeTopic, delivery: Delivery, folder: Path) -> Iterator[Counter[str]]:
+    """Yields how often each event is in Kafka after a run with restarts, for runs on different topics.
+
+    On a busy machine a run may end before it is killed, or be killed between its steps.
+    """
+    for _ in range(PLAYS):
+        topic = make_topic(PARTITIONS)
+        if killed_and_started_again(broker, topic, delivery, folder) > 1:
+            yield arrived(broker, topic)
 
 
 def test_exactly_once_loses_nothing_and_sends_nothing_twice(
     broker: Cluster, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
-    found = arrived_after_kills(broker, make_topic(PARTITIONS), Delivery.EXACTLY_ONCE, tmp_path)
+    found = next(plays(broker, make_topic, Delivery.EXACTLY_ONCE, tmp_path))
     assert len(found) == EVENTS
     assert found.total() == EVENTS
 
@@ -124,17 +130,21 @@ def test_exactly_once_loses_nothing_and_sends_nothing_twice(
 def test_at_least_once_loses_nothing_and_sends_some_twice(
     broker: Cluster, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
-    found = arrived_after_kills(broker, make_topic(PARTITIONS), Delivery.AT_LEAST_ONCE, tmp_path)
-    assert len(found) == EVENTS
-    assert found.total() > EVENTS
+    for found in plays(broker, make_topic, Delivery.AT_LEAST_ONCE, tmp_path):
+        assert len(found) == EVENTS
+        if found.total() > EVENTS:
+            return
+    pytest.fail("no event was sent twice")
 
 
 def test_at_most_once_loses_some_and_sends_nothing_twice(
     broker: Cluster, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
-    found = arrived_after_kills(broker, make_topic(PARTITIONS), Delivery.AT_MOST_ONCE, tmp_path)
-    assert len(found) < EVENTS
-    assert found.total() == len(found)
+    for found in plays(broker, make_topic, Delivery.AT_MOST_ONCE, tmp_path):
+        assert found.total() == len(found)
+        if len(found) < EVENTS:
+            return
+    pytest.fail("no event was lost")
 
 
 @pytest.mark.parametrize("delivery", list(Delivery))
