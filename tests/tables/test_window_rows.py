@@ -112,10 +112,12 @@ def test_windows_that_the_table_has_are_replaced_and_later_windows_appended(pane
 
 
 def test_panes_of_final_windows_are_removed_and_late_events_are_not_merged_with_others(panes: Panes) -> None:
-    panes.add(VIEWS, 1, [0]).add(VIEWS, 2, [5]).add(VIEWS, 3, [5], watermark=1).add(VIEWS, 4, [5], watermark=6)
-    removed, merged = panes.merges(VIEWS, 4, final=2)
+    #  the pane of minute 5 is in windows that end at 6 and 7: batch 4 is late for one, batch 5 for both
+    panes.add(VIEWS, 1, [0]).add(VIEWS, 2, [5]).add(VIEWS, 3, [5], watermark=1)
+    panes.add(VIEWS, 4, [5], watermark=6).add(VIEWS, 5, [5], watermark=7)
+    removed, merged = panes.merges(VIEWS, 5, final=2)
     rows = sorted((row["watermark"] // MINUTE, row["page_views"]) for row in merged)
-    assert (removed, rows) == ([], [(rules.NO_WATERMARK // MINUTE, 2), (6, 1)])
+    assert (removed, rows) == ([], [(rules.NO_WATERMARK // MINUTE, 2), (6, 1), (7, 1)])
 
 
 def test_panes_of_a_batch_that_is_not_committed_are_neither_merged_nor_removed(panes: Panes) -> None:
