@@ -1,4 +1,4 @@
-"""A brief soak with a kill at random times, and the comparison that finds growth in a long one."""
+"""A brief soak with a kill at random times, and the comparison that finds growth in an hour."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -49,7 +49,7 @@ PARTS: Final = (
     Part("pythons", ("make", "test-pythons"), "fast tests", 15, source=Source.PYTEST, again="make test-pythons"),
     Part(
         "records",
-        (*_PYTEST, "tests/fuzz", "-m", "long or nightly"),
+        (*_PYTEST, "tests/fuzz", "-m", "nightly"),
         "tests with mutated records",
         25,
         source=Source.PYTEST,

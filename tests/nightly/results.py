@@ -18,7 +18,7 @@ _COUNTED: Final = re.compile(r"(\d+) (passed|failed|errors?|skipped)")
 
 @dataclass(frozen=True)
 class Found:
-    """What a part ran."""
+    """The number of things that a part ran, and its failures."""
 
     count: int | None = None
     """None if it is unknown."""

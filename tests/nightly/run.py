@@ -1,4 +1,4 @@
-"""Runs the parts of a night one after the other, and cuts off what takes longer than its share."""
+"""Runs the parts of a night in turn, and cuts off any part that takes longer than its share."""
 
 import os
 import shutil
