@@ -12,7 +12,6 @@ ALLOWED: Final = {
     "support/waiting.py": "waits for all others",
     "support/kafka_cluster.py": "looks for a Docker engine, without which the broker is a process",
     "object_store/proxy.py": "is a slow store, on purpose",
-    "simulation/driver.py": "runs random plans for a number of minutes, and judges none by them",
     "chaos/soak.py": "runs for the minutes that the caller chooses",
     "setup/test_no_test_by_seconds.py": "has an example of each pattern",
 }
