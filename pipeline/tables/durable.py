@@ -29,7 +29,7 @@ def sync(uri: str, versions: Iterable[int]) -> None:
         entry = folder / _LOG / f"{version:020}.json"
         if entry.exists():  # maintenance of another process may have removed it since
             files = [folder / unquote(add["path"]) for add in _adds(entry)]
-            folders = {parent for file in files for parent in _parents(file, folder)}
+            folders = dict.fromkeys(parent for file in files for parent in _parents(file, folder))
             _sync_all([*files, *folders, *_checkpoint(entry), entry, entry.parent])
 
 
