@@ -16,6 +16,7 @@ from tests.support.kafka_cluster import Cluster, any_cluster
 from tests.support.seeds import SEED
 
 # The fixtures of a test set its markers, so `-m "not jvm and not broker"` finds every test.
+SLOW = {"jvm", "broker", "slow"}
 MARKERS = {"broker": ("broker", "jvm"), "spark": ("jvm",)}
 
 # pyarrow tries to import it six times for each file of a table that a test reads.
@@ -51,13 +52,20 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks each test by the fixtures that it requests, and starts with the files that took longest."""
+    """Marks each test by the fixtures that it requests and by the time of its file; the longest files start first."""
     seconds = durations.kept()
-    items.sort(key=lambda item: -seconds.get(item.nodeid.split("::")[0], 0))
+    items.sort(key=lambda item: -seconds.get(durations.file_of(item.nodeid), 0))
     for item in items:
         for fixture in set(getattr(item, "fixturenames", ())) & MARKERS.keys():
             for marker in MARKERS[fixture]:
                 item.add_marker(marker)
+        markers = {marker.name for marker in item.iter_markers()}
+        if (
+            seconds.get(durations.file_of(item.nodeid), 0) >= durations.LONG_S
+            and markers & SLOW
+            and "core" not in markers
+        ):
+            item.add_marker("long")
     collection.note(config, items)
 
 

@@ -122,6 +122,7 @@ def schemas(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.core
 def test_each_bad_record_is_a_dead_letter_with_its_reason_and_bytes_and_the_good_ones_are_counted(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, schemas: Path
 ) -> None:

@@ -89,6 +89,7 @@ def assert_corrected(settings: Settings) -> None:
     assert sessions["ann", 1_000, 6_000] == (0, 1, 1)
 
 
+@pytest.mark.core
 def test_late_events_are_added_once_however_often_it_is_done(late: Settings) -> None:
     before = published(late, "page_views")
     foretold = apply_corrections(late, LetterSelection(), dry_run=True).rows

@@ -99,6 +99,7 @@ def test_a_future_letter_from_before_the_first_watermark_can_be_corrected(
     assert page_views(tmp_path)["ann", 10_000, 20_000] == (1, 0, 1)
 
 
+@pytest.mark.core
 def test_a_watermark_that_a_wrong_clock_took_away_is_put_back_and_what_came_meanwhile_is_corrected(
     broker: Cluster, make_topic: MakeTopic, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

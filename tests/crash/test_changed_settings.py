@@ -65,6 +65,7 @@ def life(broker: Cluster, make_topic: MakeTopic, tmp_path: Path) -> Life:
     return Life(broker, make_topic(1, **ANY_TIMESTAMP), tmp_path)
 
 
+@pytest.mark.core
 def test_a_longer_allowed_lateness_opens_no_window_and_no_session_again(life: Life) -> None:
     life.live([1, 5, 11, 15, 21, 25, 31])
     before = {name: life.shown(name) for name in BOTH}

@@ -74,6 +74,7 @@ def undisturbed(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> di
     return outcome(life.warehouse)
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     ("refusals", "void", "committed"),
     [

@@ -40,6 +40,7 @@ AT_START = (
 )
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     "busy", [True, pytest.param(False, marks=pytest.mark.nightly)], ids=["batches_run", "there_is_nothing_to_do"]
 )

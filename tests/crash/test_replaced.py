@@ -121,6 +121,7 @@ def void_epochs(warehouse: Path) -> set[int]:
     return {batch // EPOCH for batch in written - {row["batch"] for row in rows(warehouse, "ledger")}}
 
 
+@pytest.mark.core
 def test_what_a_replaced_service_would_still_commit_or_publish_is_refused(broker: Cluster, tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse"
     with service_a_step_behind(broker, warehouse) as (settings, old):

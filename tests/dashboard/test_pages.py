@@ -14,7 +14,7 @@ from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.plant import alter, change
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.core]
 PATHS = [
     "/",
     "/reports/page_views",

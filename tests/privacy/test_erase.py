@@ -71,6 +71,7 @@ def left(made: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.core
 def test_no_file_has_the_user_and_the_invariants_hold(left: Path) -> None:
     before = {name: len(rows(left, name)) for name in ("dead_letters", "page_views", "pages", "landings", "readers")}
     predicted = persons_rows(settings_of(left), WHOM)
@@ -89,6 +90,7 @@ def test_no_file_has_the_user_and_the_invariants_hold(left: Path) -> None:
     assert {row["erasure"] for row in rows(left, "erasures")} == {1}, "a second run records nothing"
 
 
+@pytest.mark.core
 def test_other_users_are_erased_too_and_later_events_are_counted_again(tmp_path: Path) -> None:
     site = played(tmp_path)
     for user in (WHOM, CID):
@@ -103,6 +105,7 @@ def test_other_users_are_erased_too_and_later_events_are_counted_again(tmp_path:
     assert_conserved(tmp_path)
 
 
+@pytest.mark.core
 def test_a_file_of_a_refused_commit_is_removed_once_it_cannot_be_in_use(left: Path) -> None:
     refused = left / "page_views" / "part-of-a-refused-commit.parquet"
     pq.write_table(pa.table({"user_id": [WHOM]}), refused)
@@ -114,6 +117,7 @@ def test_a_file_of_a_refused_commit_is_removed_once_it_cannot_be_in_use(left: Pa
     assert files_with(left, WHOM) == set()
 
 
+@pytest.mark.core
 def test_a_rejected_record_that_could_not_be_read_is_found_by_its_bytes(left: Path) -> None:
     letters = DeltaTable(left / "dead_letters")
     found = letters.to_pyarrow_table()
@@ -132,6 +136,7 @@ def test_a_rejected_record_that_could_not_be_read_is_found_by_its_bytes(left: Pa
     assert files_with(left, WHOM) == set()
 
 
+@pytest.mark.core
 @NEEDS_FAULTS
 def test_a_run_that_is_killed_at_any_commit_is_finished_by_the_next(left: Path, tmp_path_factory: Make) -> None:
     folder = tmp_path_factory.mktemp("killed")
@@ -159,6 +164,7 @@ def test_a_run_that_is_killed_at_any_commit_is_finished_by_the_next(left: Path, 
     assert (erased["page_views"], erased["sessions"], erased["pairs"], erased["user_totals"]) == (9, 9, 10, 10)
 
 
+@pytest.mark.core
 def test_the_verifier_reports_erasures_that_are_not_recorded(left: Path) -> None:
     erase_person(settings_of(left), WHOM, NOW)
     audit = DeltaTable(left / "erasures")

@@ -91,6 +91,12 @@ def test_every_promise_names_files_with_tests(promise: str) -> None:
         assert re.search(r"^def test_", file.read_text(), re.MULTILINE), file
 
 
+@pytest.mark.parametrize("promise", promises(), ids=lambda promise: promise[3:40])
+def test_every_promise_has_a_test_with_kafka_and_spark_in_make_test(promise: str) -> None:
+    texts = [(DOCS / link).read_text() for link in LINK.findall(promise.split("Tests: ")[1])]
+    assert any("mark.core" in text and "broker: Cluster" in text for text in texts)
+
+
 def relations(page: Path, label: str) -> set[str]:
     """Returns the decisions that a line of the head names."""
     line = re.search(rf"^- {label}: (.+)", page.read_text(), re.MULTILINE)

@@ -11,7 +11,14 @@ KEPT: Final = _ROOT / "tests" / "durations.json"
 """Seconds by file, of the last run whose result was committed: `cp build/durations.json tests/`."""
 WRITTEN: Final = _ROOT / "build" / "durations.json"
 """Seconds by file, of the last run in this checkout."""
+LONG_S: Final = 20
+"""`make test` leaves out files that took this many seconds, except their tests that are marked `core`."""
 _LEAST_S: Final = 5
+
+
+def file_of(test: str) -> str:
+    """Returns the file of a test id."""
+    return test.split("::", maxsplit=1)[0]
 
 
 def by_file(seconds: Mapping[str, float]) -> dict[str, int]:
@@ -22,7 +29,7 @@ def by_file(seconds: Mapping[str, float]) -> dict[str, int]:
     """
     files = Counter[str]()
     for test, duration_s in seconds.items():
-        files[test.split("::")[0]] += duration_s  # type: ignore[assignment]
+        files[file_of(test)] += duration_s  # type: ignore[assignment]
     return {file: round(total) for file, total in files.most_common() if total >= _LEAST_S}
 
 

@@ -95,6 +95,7 @@ def files(warehouse: Path) -> dict[str, int]:
     return dict(zip(actions["path"].to_pylist(), actions["partition.bucket"].to_pylist(), strict=True))
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("at_a_time", [STANDARD.statement_rows, 2], ids=["at once", "in parts"])
 @pytest.mark.parametrize("seed", range(2))
 def test_the_table_is_the_truth_after_every_batch_and_only_what_changed_is_written(
@@ -201,6 +202,7 @@ def test_rows_that_an_older_process_wrote_meanwhile_are_not_there_twice(tmp_path
     assert not violations(tmp_path)
 
 
+@pytest.mark.core
 def test_a_correction_counts_once_even_after_an_earlier_correction_was_erased(tmp_path: Path) -> None:
     site = (
         Site(tmp_path, SMALL, tuning=FEW)

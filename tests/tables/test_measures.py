@@ -127,6 +127,7 @@ def as_milliseconds(cell: Any) -> Any:
     return cell if cell is None or isinstance(cell, int | str) else milliseconds(cell)
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("reader", ["delta-rs", "duckdb"])
 @pytest.mark.parametrize(("name", "windows"), [("grid", 1), ("grows", 4)])
 def test_the_live_view_has_the_measures_of_open_windows(name: str, windows: int, reader: str, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from tests.support.warehouse import rows
 from tests.verify.plant import OF_RESULTS, alter, drop, notes, sentences
 from tests.verify.site import MINUTE, POLICY, REPORTS, Event, Site
 
+pytestmark = pytest.mark.core
 ROWS = TableRetention(0, 30 * MINUTE)
 DAY = 86_400_000
 SESSIONS, PAIRS = (next(report for report in REPORTS if report.name == name) for name in ("sessions", "pairs"))

@@ -8,7 +8,7 @@ from tests.transcripts.selected import each
 from tests.transcripts.transcript import Transcript
 from tests.transcripts.transcript_files import transcripts_of
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, pytest.mark.core]
 
 
 @each(transcripts_of("tutorials"))

@@ -16,6 +16,7 @@ from tests.verify.site import PAGE_VIEWS_ALONE, REPORTS, Event, Site, busy
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.core
 def test_every_kind_of_windows_is_sound(tmp_path: Path) -> None:
     site = busy(tmp_path)
     notes(tmp_path)
@@ -32,6 +33,7 @@ def test_a_start_is_sound_before_and_after_it_published(tmp_path: Path) -> None:
     notes(tmp_path)
 
 
+@pytest.mark.core
 def test_what_was_corrected_is_sound(tmp_path: Path) -> None:
     site = busy(tmp_path)
     site.batch(Event(2), Event(2.5, "eve", "/a"), Event(30, "ann")).batch(Event(200))
@@ -55,6 +57,7 @@ def test_uncommitted_rows_are_a_note(tmp_path: Path) -> None:
     assert "dead_letters: uncommitted: 1 row of batches that the ledger does not have" in reported
 
 
+@pytest.mark.core
 def test_unpublished_windows_are_a_note(tmp_path: Path) -> None:
     busy(tmp_path).batch(Event(73), Event(120, "eve"), Event(68), publish=False)
     reported = notes(tmp_path)
@@ -103,6 +106,7 @@ def test_closed_windows_may_have_lost_their_panes(tmp_path: Path) -> None:
     assert notes(tmp_path) == ""
 
 
+@pytest.mark.core
 def test_a_correction_without_a_dead_letter_and_a_correction_that_is_added_twice(tmp_path: Path) -> None:
     site = play(Site(tmp_path, PAGE_VIEWS_ALONE).open())
     site.correct()

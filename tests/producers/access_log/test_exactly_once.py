@@ -38,7 +38,7 @@ from tests.support.processes import Process, producers
 from tests.support.seeds import SEED
 from tests.support.waiting import PATIENCE_S, wait_for
 
-pytestmark = pytest.mark.broker
+pytestmark = [pytest.mark.broker, pytest.mark.core]
 
 MakeTopic = Callable[..., str]
 SALT = "0123456789abcdef0123456789abcdef"
