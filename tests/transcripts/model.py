@@ -54,6 +54,7 @@ class Model:
         self.users = defaultdict[str, list[Counted]](list)  # by user, what counts in some report
         self.windows = defaultdict[tuple[str, RowKey], list[Window]](list)  # by report and key
         self.ids = dict[str, Counted]()  # the event that counted last with an id
+        self.remembering = (transcript, self.floors)  # of the last epoch with a batch
         self.duplicates = 0
         self.totals: dict[str, dict[RowKey, Row]] = {transcript.totals.name: {}} if transcript.totals else {}
 
@@ -101,10 +102,15 @@ class Model:
         """Closed windows stay closed, and times whose meaning has changed are forgotten."""
         was, now = self.transcript, self.transcript.restarted(step.changes)
         keeps = all(transcript.value("deduplicate") != "off" for transcript in (was, now))
-        # A forgotten window stays forgotten, whatever lateness is allowed later.
+        # A forgotten id stays forgotten, whatever lateness is allowed later; an epoch without a batch forgets no id.
+        if self.batch % EPOCH:
+            self.remembering = (was, self.floors)
+        newest_floors = self.floors
+        self.transcript, self.floors = self.remembering
         self.ids = {name: event for name, event in self.ids.items() if keeps and self._is_in_time(event)}
-        self.transcript = now
+        self.transcript, self.floors = was, newest_floors
         closed = {report.name: self.closed_until(report) for report in was.reports}
+        self.transcript = now
         names = {report.name for report in now.reports}
         for name in closed.keys() - names:
             closed[name] = max(closed[name], self.watermark)

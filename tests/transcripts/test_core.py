@@ -14,7 +14,7 @@ from tests.transcripts.transcript import Row, RowKey, Tables, Transcript
 from tests.transcripts.transcript_files import transcripts
 from tests.transcripts.windows import NONE
 
-FOUND = [310]
+FOUND = [310, 511_190_021]
 """Seeds of random transcripts on which core and model differed."""
 
 
