@@ -74,5 +74,7 @@ def _key(file: Path, password: str | None) -> str:
     try:
         key = load_pem_private_key(file_text(file, "kafka.tls.key").encode(), password.encode() if password else None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise AccessError(f"kafka.tls.key {file} cannot be read: {error}") from error
+        # For one wrong password in 256 the decrypted bytes look whole, and the error is that they are no key.
+        hint = " Check kafka.tls.key_password, too." if password else ""
+        raise AccessError(f"kafka.tls.key {file} cannot be read: {error}.{hint}") from error
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()

@@ -132,7 +132,7 @@ def test_java_gets_a_key_in_its_own_form_whatever_the_file_has(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("password", "words"), [(None, "[Pp]assword was not given"), ("wrong", "[Ii]ncorrect password")]
+    ("password", "words"), [(None, "[Pp]assword was not given"), ("wrong", "Check kafka.tls.key_password")]
 )
 def test_an_unreadable_key_is_reported_with_its_setting(tmp_path: Path, password: str | None, words: str) -> None:
     pair = Authority(tmp_path, "authority").sign("ann", password=MARK)
