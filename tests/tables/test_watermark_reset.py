@@ -1,0 +1,42 @@
+"""A reset lowers the watermark, but not below published windows, and forgets the times that would raise it again."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.amend.watermark_reset import reset
+from pipeline.errors import SetUpError
+from pipeline.tables.ledger import Ledger
+from tests.verify.conftest import play
+from tests.verify.site import MINUTE, NOON, PAGE_VIEWS_ALONE, Event, Site
+
+pytestmark = pytest.mark.slow
+CENTURY: float = 60 * 24 * 365 * 100
+"""Minutes, after which it is later than the clock of every test."""
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> str:
+    """A warehouse whose windows are published up to 30 minutes after noon, before an event of a wrong clock came."""
+    play(Site(tmp_path, PAGE_VIEWS_ALONE).open()).batch(Event(CENTURY))
+    return str(tmp_path)
+
+
+@pytest.mark.parametrize("minute", [20, 39])
+def test_published_windows_do_not_open_again(warehouse: str, minute: int) -> None:
+    with pytest.raises(SetUpError, match=r"windows up to 2024-05-01T12:40:00\+00:00 are published already"):
+        reset(warehouse, NOON + minute * MINUTE, "a wrong clock", confirmed=True)
+
+
+def test_the_time_of_the_wrong_clock_is_forgotten(warehouse: str) -> None:
+    assert Ledger(warehouse).latest()[0].max_event_time == NOON + CENTURY * MINUTE
+    reset(warehouse, NOON + 50 * MINUTE, "a wrong clock", confirmed=True)
+    row = Ledger(warehouse).latest()[0]
+    assert (row.watermark, row.max_event_time) == (NOON + 50 * MINUTE, None)
+
+
+def test_a_time_that_does_not_raise_the_watermark_again_is_kept(tmp_path: Path) -> None:
+    site = play(Site(tmp_path, PAGE_VIEWS_ALONE, silent={1: NOON + 20 * MINUTE}).open()).batch(Event(CENTURY))
+    reset(str(tmp_path), NOON + 50 * MINUTE, "a wrong clock", confirmed=True)
+    times = {row.partition: row.max_event_time for row in site.ledger.latest()}
+    assert times == {0: None, 1: NOON + 20 * MINUTE}
