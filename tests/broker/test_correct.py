@@ -137,6 +137,7 @@ def test_the_service_goes_on_and_starts_again_without_undoing_it(late: Settings,
 #   seconds  12  14* 16  20  24  28  32  36  40  44* 47  48  50  54  100   * comes too late: its part ends by 50
 #   ann      +---*---+---+---+---+---+---+---+---+-------+---+---+         her session goes on
 #   bob                                          *   +                     at 47 he is in time: 47 + 5 > 50
+@pytest.mark.core
 def test_an_event_waits_while_it_may_meet_a_session_that_goes_on(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

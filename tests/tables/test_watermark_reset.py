@@ -1,9 +1,11 @@
 """A reset lowers the watermark, but not below published windows, and forgets the times that would raise it again."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pipeline.amend import watermark_reset
 from pipeline.amend.watermark_reset import reset
 from pipeline.errors import SetUpError
 from pipeline.tables.ledger import Ledger
@@ -40,3 +42,19 @@ def test_a_time_that_does_not_raise_the_watermark_again_is_kept(tmp_path: Path) 
     reset(str(tmp_path), NOON + 50 * MINUTE, "a wrong clock", confirmed=True)
     times = {row.partition: row.max_event_time for row in site.ledger.latest()}
     assert times == {0: None, 1: NOON + 20 * MINUTE}
+
+
+def test_a_reset_is_refused_if_a_batch_was_committed_after_it_read_the_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = play(Site(tmp_path, PAGE_VIEWS_ALONE).open()).batch(Event(CENTURY))
+    batch_of = watermark_reset._batch
+
+    def next_to_a_service(*read: Any) -> Any:
+        site.batch(Event(CENTURY + 1))
+        return batch_of(*read)
+
+    monkeypatch.setattr(watermark_reset, "_batch", next_to_a_service)
+    with pytest.raises(SetUpError, match="a service is running and has committed meanwhile"):
+        reset(str(tmp_path), NOON + 50 * MINUTE, "a wrong clock", confirmed=True)
+    assert Ledger(str(tmp_path)).latest()[0].batch == site.number
