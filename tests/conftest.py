@@ -60,11 +60,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             for marker in MARKERS[fixture]:
                 item.add_marker(marker)
         markers = {marker.name for marker in item.iter_markers()}
-        if (
-            seconds.get(durations.file_of(item.nodeid), 0) >= durations.LONG_S
-            and markers & SLOW
-            and "core" not in markers
-        ):
+        is_long = seconds.get(durations.file_of(item.nodeid), 0) >= durations.LONG_S
+        if is_long and markers & SLOW and "core" not in markers:
             item.add_marker("long")
     collection.note(config, items)
 

@@ -1,17 +1,17 @@
 """Describes the machine of a run: figures of different machines are not comparable."""
 
-import os
 import platform
 
+from benchmarks import results
 from pipeline.errors import SetUpError
 from pipeline.runtime.java import find_java, probe_java
 
 
 def machine() -> str:
     """Returns cores, memory and versions in one sentence."""
-    gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    python = f"Python {platform.python_version()}"
-    return f"{os.cpu_count()} cores with {gigabytes:.0f} GB, {platform.system()}, {python}, {_java()}"
+    figures = results.machine()
+    size = f"{figures['cores']} cores with {figures['memory_bytes'] / 2**30:.0f} GB"
+    return f"{size}, {platform.system()}, Python {figures['python']}, {_java()}"
 
 
 def _java() -> str:

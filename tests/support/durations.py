@@ -1,7 +1,7 @@
 """How long each test file took: the longest start first, so that no worker is alone with one of them at the end."""
 
 import json
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -27,10 +27,11 @@ def by_file(seconds: Mapping[str, float]) -> dict[str, int]:
     >>> by_file({"tests/a.py::one": 4.0, "tests/a.py::two": 4.4, "tests/b.py::three": 1.0})
     {'tests/a.py': 8}
     """
-    files = Counter[str]()
+    files = defaultdict[str, float](float)
     for test, duration_s in seconds.items():
-        files[file_of(test)] += duration_s  # type: ignore[assignment]
-    return {file: round(total) for file, total in files.most_common() if total >= _LEAST_S}
+        files[file_of(test)] += duration_s
+    longest_first = sorted(files.items(), key=lambda each: -each[1])
+    return {file: round(total) for file, total in longest_first if total >= _LEAST_S}
 
 
 def kept() -> Mapping[str, int]:
