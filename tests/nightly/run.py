@@ -47,7 +47,7 @@ def _exit_code(
         process = subprocess.Popen(
             dying_with_parent([shutil.which(arguments[0]) or arguments[0], *arguments[1:]]),
             cwd=ROOT,
-            env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
+            env={**_own_environment(), "PYTHONUNBUFFERED": "1", **environment},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -57,6 +57,11 @@ def _exit_code(
         return process.returncode if ends_within(process, seconds) else None
     finally:
         _end(process, grace_s)
+
+
+def _own_environment() -> dict[str, str]:
+    """Returns the environment without what `make` hands down: `ARGS` are those of the night, not of its parts."""
+    return {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS")}
 
 
 def ends_within(process: "subprocess.Popen[bytes]", seconds: float) -> bool:
