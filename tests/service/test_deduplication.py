@@ -1,6 +1,6 @@
 """With deduplication a fold still reads each record once; without it a fold has no ids."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import starmap
@@ -42,18 +42,27 @@ def spark() -> SparkSession:
     return spark_session(SparkSettings(conf=BRIEF_DRIVER))
 
 
-def events(spark: SparkSession, *ids: str, read: Callable[[int], object] = int) -> DataFrame:
-    """Returns a visit per id, all at one time on one partition; calls `read` for each row that is computed."""
+def events(
+    spark: SparkSession, *ids: str, read: Callable[[int], object] = int, users: Mapping[int, str] | None = None
+) -> DataFrame:
+    """Returns a visit per id, all at one time on one partition, of `ann` if `users` has no other user of an offset.
+
+    Calls `read` for each row that is computed.
+    """
 
     def counted_row(row: Row) -> Row:
         read(1)
         return row
 
     rows = [
-        (b"ann", value_of("ann", 1_000, event_id=event_id), "t", 0, offset, STAMP)
+        (b"ann", value_of((users or {}).get(offset, "ann"), 1_000, event_id=event_id), "t", 0, offset, STAMP)
         for offset, event_id in enumerate(ids)
     ]
     return spark.createDataFrame(spark.sparkContext.parallelize(rows, 2).map(counted_row), SCHEMA)
+
+
+def counts_of(statistics: Iterable[Statistic]) -> dict[Check, int]:
+    return {Check(row.check): row.records for row in statistics if not row.grouping}
 
 
 def progress(policy: Policy) -> Progress:
@@ -69,13 +78,22 @@ def test_records_are_read_once_and_later_events_with_an_id_are_duplicates(spark:
     with Deduplication(RememberedIds()).mark(keyed, plan, progress(POLICY)) as (marked, ids):
         rows = plan.unpacked(plan.packed(marked)).persist()
         statistics = list(starmap(Statistic, plan.spark_statistics(rows, 0).collect()))
-    counts = {Check(row.check): row.records for row in statistics if not row.grouping}
-    assert counts == {Check.PASSED: 5, Check.DUPLICATE: 2}
+    assert counts_of(statistics) == {Check.PASSED: 5, Check.DUPLICATE: 2}
     assert {row.max_event_time for row in statistics} == {1_000}
     assert ids is not None
     assert len(ids) == 3
     assert read.value == 7
     rows.unpersist()
+
+
+def test_the_id_of_a_rejected_event_is_not_remembered(spark: SparkSession) -> None:
+    plan = FoldPlan(EventSchemas(load_schemas()), POLICY, 1)
+    keyed = plan.keyed(as_read(events(spark, "a", "a", "a", users={0: ""}), plan), CONTEXT)
+    with Deduplication(RememberedIds()).mark(keyed, plan, progress(POLICY)) as (marked, ids):
+        statistics = list(starmap(Statistic, plan.spark_statistics(plan.unpacked(plan.packed(marked)), 0).collect()))
+    assert counts_of(statistics) == {Check.USER_ID: 1, Check.PASSED: 1, Check.DUPLICATE: 1}
+    assert ids is not None
+    assert len(ids) == 1
 
 
 def test_without_deduplication_the_fold_has_no_further_column(spark: SparkSession) -> None:
@@ -101,8 +119,7 @@ def test_rejected_records_kept_apart_contain_no_duplicates_and_nothing_is_read_t
     letters = [row for chunk in chunks for row in chunk.to_pylist()]
     keyed.unpersist()
     rows.unpersist()
-    counts = {Check(row.check): row.records for row in statistics if not row.grouping}
-    assert counts == {Check.PASSED: 3, Check.DUPLICATE: 1, Check.MAGIC_BYTE: 2}
+    assert counts_of(statistics) == {Check.PASSED: 3, Check.DUPLICATE: 1, Check.MAGIC_BYTE: 2}
     assert {(row["check"], row["offset"], row["value"]) for row in letters} == {
         (Check.MAGIC_BYTE, 10, b"noise"),
         (Check.MAGIC_BYTE, 11, b"noise"),
