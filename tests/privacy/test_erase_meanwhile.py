@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
+from pipeline.amend.erase import pane_erasure
 from pipeline.amend.erase.erasure import erase_person
 from pipeline.errors import TransientError
 from pipeline.event_time.firing import Firing
@@ -20,6 +21,7 @@ from pipeline.results.publication import Publication
 from pipeline.results.result_kind import Merge, ResultKind, SourceTables
 from pipeline.results.result_table import PublicationPlan, ResultChunk
 from pipeline.settings.model import Settings
+from pipeline.tables.handle import Handle
 from pipeline.tuning import STANDARD
 from tests.chaos.library import NEEDS_FAULTS
 from tests.chaos.rules import Action, Faults, Rule
@@ -73,6 +75,26 @@ def test_rows_that_were_made_before_an_erasure_are_not_written_after_it(tmp_path
     erase()
     assert files_with(tmp_path, WHOM) == set()
     assert_conserved(tmp_path)
+
+
+def test_events_that_are_published_and_whose_panes_are_dropped_while_it_counts_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = Site(tmp_path, SMALL).open().batch(Event(1, WHOM), Event(2)).batch(Event(21), publish=False)
+    handle, acts = pane_erasure.Handle, [lambda: site.publish_again().compact()]
+
+    def handle_later(uri: str) -> Handle:
+        """Publishes and drops panes once, after the erasure has read the results and before it reads the panes."""
+        while acts:
+            acts.pop()()
+        return handle(uri)
+
+    monkeypatch.setattr(pane_erasure, "Handle", handle_later)
+    erasing(tmp_path)()
+    assert not acts
+    assert files_with(tmp_path, WHOM) == set()
+    assert_conserved(tmp_path)
+    assert {row["table"]: row["events"] for row in rows(tmp_path, "erasures")}["page_views"] == 1
 
 
 @NEEDS_FAULTS
