@@ -1,9 +1,12 @@
 """Applies each mutant of `tests/mutants/*.toml` to a copy of the repository, and runs the tests that must find it."""
 
 import argparse
+import math
+import random
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +14,7 @@ from tests.mutants.catalogue import Mutant, mutants
 from tests.mutants.copied_tree import CopiedTree
 from tests.mutants.hunt import TIERS, Verdict, by_git, judge, keep
 from tests.mutants.page import write_page
+from tests.support.seeds import SEED
 from tests.support.summary import Summary
 
 _SHORT = {tier.strip("`").removeprefix("make ").removeprefix("test-"): tier for tier in TIERS}
@@ -30,7 +34,10 @@ def main() -> int:
             return 1
         tiers = TIERS[: list(_SHORT).index(asked.tier) + 1]
         verdicts, summary = dict[str, Verdict](), Summary()
-        for mutant in chosen:
+        until = time.monotonic() + 60 * asked.at_most
+        for mutant in chosen if math.isinf(until) else random.Random(SEED).sample(chosen, len(chosen)):
+            if time.monotonic() > until:
+                break
             known = by_git(asked.at, mutant.name) if asked.at else None
             if asked.by_git and known is None:
                 continue
@@ -45,7 +52,8 @@ def main() -> int:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     missed = [name for name, verdict in verdicts.items() if not verdict.is_found]
-    _say(f"{len(verdicts) - len(missed)} of {len(verdicts)} mutants are found; not found: {', '.join(missed) or '-'}")
+    found = f"{len(verdicts) - len(missed)} of {len(verdicts)} mutants are found"
+    _say(f"{found}; {len(chosen) - len(verdicts)} not judged; not found: {', '.join(missed) or '-'}")
     return int(bool(missed))
 
 
@@ -55,6 +63,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--areas", default="", help="areas, separated by commas: names of the files")
     parser.add_argument("--tier", default="nightly", choices=[*_SHORT], help="count what is found up to this tier")
     parser.add_argument("--at", default="", help="run the tests of this commit instead of those of the working tree")
+    parser.add_argument("--at-most", type=float, default=math.inf, metavar="MINUTES", help="judge a random sample")
     parser.add_argument(
         "--by-git", action="store_true", help="with --at: run nothing, only look which tests are as now"
     )

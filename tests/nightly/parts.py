@@ -44,6 +44,7 @@ _USED: Final = 0.8
 _PYTHON: Final = (sys.executable, "-m")
 _PYTEST: Final = (*_PYTHON, "pytest", "-v", "-rfE", "--tb=short", "-n", "auto", "--dist", "loadfile")
 _ONE_TEST: Final = ".venv/bin/python -m pytest -n 0 '{name}'"
+_AT_MOST: Final = ("--at-most", "{minutes:.1f}")
 _MINUTES: Final = ("--minutes", "{minutes:.1f}")
 PARTS: Final = (
     Part("pythons", ("make", "test-pythons"), "fast tests", 15, source=Source.PYTEST, again="make test-pythons"),
@@ -63,9 +64,9 @@ PARTS: Final = (
         source=Source.PYTEST,
         again=_ONE_TEST,
     ),
-    Part("mutants", (*_PYTHON, "tests.mutants"), "mutants", 60),
     Part("protections", (*_PYTHON, "tests.simulation", "--mutations"), "protections that were removed", 20),
-    Part("plans", (*_PYTHON, "tests.simulation", "--page"), "plans", 100, ("--at-most", "{minutes:.1f}")),
+    Part("mutants", (*_PYTHON, "tests.mutants"), "mutants", 60, _AT_MOST),
+    Part("plans", (*_PYTHON, "tests.simulation", "--page"), "plans", 100, _AT_MOST),
     Part("seeds", (*_PYTHON, "tests.simulation"), "random plans", 30, _MINUTES),
     Part("soak", (*_PYTHON, "tests.chaos.soak"), "lives of a service", 60, _MINUTES),
     Part("chaos", (*_PYTHON, "tests.chaos"), "cells of the matrix of faults", 80, _MINUTES),

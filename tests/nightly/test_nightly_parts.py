@@ -42,7 +42,7 @@ def test_the_shares_of_parts_that_use_them_fill_the_time_and_unused_time_goes_to
 
 def test_parts_that_take_a_budget_are_last_because_they_use_the_time_that_others_leave() -> None:
     assert [bool(part.budget) for part in PARTS] == sorted(bool(part.budget) for part in PARTS)
-    assert [part.name for part in PARTS if part.budget] == ["plans", "seeds", "soak", "chaos"]
+    assert [part.name for part in PARTS if part.budget] == ["mutants", "plans", "seeds", "soak", "chaos"]
     for part in PARTS:
         assert part.arguments(50)[len(part.command) :] == tuple(word.format(minutes=40) for word in part.budget)
 
