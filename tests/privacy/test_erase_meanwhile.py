@@ -15,6 +15,7 @@ from pipeline.amend.erase import pane_erasure
 from pipeline.amend.erase.erasure import erase_person
 from pipeline.errors import TransientError
 from pipeline.event_time.firing import Firing
+from pipeline.results.corrections import Corrections
 from pipeline.results.kind_registry import kinds_of
 from pipeline.results.levels import Run
 from pipeline.results.publication import Publication
@@ -95,6 +96,19 @@ def test_events_that_are_published_and_whose_panes_are_dropped_while_it_counts_a
     assert files_with(tmp_path, WHOM) == set()
     assert_conserved(tmp_path)
     assert {row["table"]: row["events"] for row in rows(tmp_path, "erasures")}["page_views"] == 1
+
+
+def test_corrections_that_were_computed_before_an_erasure_are_refused_after_it(tmp_path: Path) -> None:
+    """Also if no correction of the user existed: the erasure commits to the table nevertheless."""
+    site = Site(tmp_path, SMALL).open().batch(Event(21)).batch(Event(1)).correct()
+    site.dead = []
+    corrections = Corrections(str(tmp_path))
+    late = site.batch(Event(2, WHOM)).late_rows()
+    assert [row["user_id"] for row in late] == [WHOM]
+    erasing(tmp_path)()
+    assert not corrections.append_next(late)
+    erasing(tmp_path)()  # removes the file of the refused commit
+    assert files_with(tmp_path, WHOM) == set()
 
 
 @NEEDS_FAULTS

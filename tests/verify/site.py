@@ -189,14 +189,18 @@ class Site:
 
     def correct(self) -> "Site":
         """Adds too-late events to the closed windows of every report."""
-        corrections, assumed = Corrections(str(self.warehouse)), self.watermark or 0
-        rows = [
-            row for letter in self.dead for report in self.policy.reports for row in _added(letter, report, assumed)
-        ]
-        assert corrections.append_next(rows)
+        corrections = Corrections(str(self.warehouse))
+        assert corrections.append_next(self.late_rows())
         for report in self.policy.reports:
             corrections.apply(kind_of(report))
         return self
+
+    def late_rows(self) -> list[dict[str, Any]]:
+        """Returns the corrections by which `dead` would be counted."""
+        reached = self.watermark or 0
+        return [
+            row for letter in self.dead for report in self.policy.reports for row in _added(letter, report, reached)
+        ]
 
     def _commit(self, after: int | None, records: int, **columns: Any) -> None:
         fixed = {"batch": self.number, "epoch": self.number // EPOCH, "topic": "t", "partition": 0}
