@@ -13,6 +13,7 @@ ALLOWED: Final = {
     "support/kafka_cluster.py": "looks for a Docker engine, without which the broker is a process",
     "object_store/proxy.py": "is a slow store, on purpose",
     "chaos/soak.py": "runs for the minutes that the caller chooses",
+    "mutants/__main__.py": "judges for the minutes that the caller chooses",
     "setup/test_no_test_by_seconds.py": "has an example of each pattern",
 }
 """Files in which time may pass, each with its reason."""
