@@ -2,6 +2,8 @@
 
 import gc
 import itertools
+import os
+import shutil
 import sys
 import uuid
 from collections.abc import Callable, Generator, Iterator
@@ -29,14 +31,18 @@ settings.register_profile("quick", settings.get_profile("full"), max_examples=5)
 settings.load_profile("full")
 
 SECONDS = dict[str, float]()
+MEMORY = Path("/dev/shm")  # noqa: S108 - pytest creates a folder of its own in it
+ENOUGH_BYTES = 1 << 30
 
 # Py4J drops the sockets of threads that have ended; they are of this machine, and Spark's.
 PY4J_SOCKETS = r"ignore:unclosed <socket\.socket fd=\d+, family=2, .*laddr=\('127\.0\.0\.1':ResourceWarning"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Warnings are errors, but not those of others."""
+    """Warnings are errors, but not those of others. Fast tests have their files in memory."""
     config.addinivalue_line("filterwarnings", PY4J_SOCKETS)
+    if collection.left_out(config) >= SLOW and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ENOUGH_BYTES:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -9,6 +9,7 @@ import pytest
 
 from pipeline.event_time.policy import Verdict
 from tests.deploy.rules import ALERTMANAGER, FOLDER, RULES, RUNBOOK, alerts, known_names, names_in, rules, tool
+from tests.support.cases import case
 from tests.support.waiting import PATIENCE_S
 from tests.support.yaml_text import parsed
 
@@ -28,29 +29,29 @@ def checks() -> list[dict[str, Any]]:
     return [check for file in TESTS for test in parsed(file.read_text())["tests"] for check in test["alert_rule_test"]]
 
 
-@pytest.mark.parametrize("alert", alerts().values(), ids=alerts())
-def test_an_alert_says_how_urgent_it_is_and_where_its_runbook_is(alert: dict[str, Any]) -> None:
-    assert alert["labels"]["severity"] in {"critical", "warning"}
-    assert alert["annotations"].keys() == {"summary", "runbook_url"}
-    assert alert["annotations"]["runbook_url"] == f"docs/runbook.md#{alert['alert'].lower()}"
+def test_an_alert_says_how_urgent_it_is_and_where_its_runbook_is() -> None:
+    for name, alert in alerts().items():
+        with case(name):
+            assert alert["labels"]["severity"] in {"critical", "warning"}
+            assert alert["annotations"].keys() == {"summary", "runbook_url"}
+            assert alert["annotations"]["runbook_url"] == f"docs/runbook.md#{name.lower()}"
 
 
 def test_every_alert_has_its_section_in_the_runbook_and_every_section_an_alert() -> None:
     assert list(SECTIONS) == list(alerts())
 
 
-@pytest.mark.parametrize("name", SECTIONS)
-def test_a_section_has_meaning_impact_diagnosis_and_mitigation(name: str) -> None:
-    assert re.findall(r"^- \*\*(\w+)\*\*: \S", SECTIONS[name], re.MULTILINE) == [
-        "Meaning", "Impact", "Diagnosis", "Mitigation",
-    ]  # fmt: skip
+def test_a_section_has_meaning_impact_diagnosis_and_mitigation() -> None:
+    for name, section in SECTIONS.items():
+        parts = re.findall(r"^- \*\*(\w+)\*\*: \S", section, re.MULTILINE)
+        assert parts == ["Meaning", "Impact", "Diagnosis", "Mitigation"], name
 
 
-@pytest.mark.parametrize("text", [RUNBOOK.read_text(), *(rule["expr"] for rule in rules())], ids=lambda text: text[:40])
-def test_every_metric_that_is_named_is_on_the_page(text: str) -> None:
-    named = set(re.findall(r"`(tidemark_\w+)`", text)) if text.startswith("#") else names_in(text)
-    assert named
-    assert named <= known_names()
+def test_every_metric_that_is_named_is_on_the_page() -> None:
+    for text in (RUNBOOK.read_text(), *(rule["expr"] for rule in rules())):
+        named = set(re.findall(r"`(tidemark_\w+)`", text)) if text.startswith("#") else names_in(text)
+        assert named, text
+        assert named <= known_names()
 
 
 def test_every_alert_is_seen_to_fire_and_to_stay_silent() -> None:

@@ -28,13 +28,13 @@ class LastAttempt(Exception):
     """Ends a test: it is a defect to `supervise`."""
 
 
-def attempts_after(error: Exception, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Returns the number of attempts if the first attempt raises `error`."""
+def attempts_after(*errors: Exception, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Returns the number of attempts if each of the first ones raises one of the `errors`, in order."""
     raised = list[Exception]()
 
     @contextmanager
     def attempt(*_: object, **__: object) -> Iterator[NoReturn]:
-        raised.append(LastAttempt() if raised else error)
+        raised.append(errors[len(raised)] if len(raised) < len(errors) else LastAttempt())
         raise raised[-1]
         yield  # a context manager is a generator
 
@@ -46,9 +46,8 @@ def attempts_after(error: Exception, monkeypatch: pytest.MonkeyPatch) -> int:
     return len(raised)
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
+def test_failures_outside_the_program_are_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = (
         TransientError("no broker"),
         DeltaError("Object Store error: no answer"),
         OSError(28, "No space left on device"),
@@ -56,11 +55,8 @@ def attempts_after(error: Exception, monkeypatch: pytest.MonkeyPatch) -> int:
         Py4JError(f"{JAVA}ExecutorLostFailure (executor 1 exited)"),
         RuntimeError("org.apache.kafka.common.errors.TimeoutException: no position"),
         Py4JNetworkError("no answer"),
-    ],
-    ids=repr,
-)
-def test_a_failure_outside_the_program_is_tried_again(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert attempts_after(error, monkeypatch) == 2
+    )
+    assert attempts_after(*errors, monkeypatch=monkeypatch) == len(errors) + 1
 
 
 @pytest.mark.parametrize(
@@ -80,4 +76,4 @@ def test_a_failure_outside_the_program_is_tried_again(error: Exception, monkeypa
     ids=repr,
 )
 def test_a_defect_or_a_setting_ends_the_process(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert attempts_after(error, monkeypatch) == 1
+    assert attempts_after(error, monkeypatch=monkeypatch) == 1

@@ -7,8 +7,6 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
-
 from pipeline.cli import _VERBS
 
 ROOT = Path(__file__).parents[2]
@@ -53,9 +51,9 @@ def test_every_room_of_the_package_is_in_a_layer() -> None:
     assert found - {"__init__"} == set.union(*layers())
 
 
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"`([a-z_]+/[a-z_/]*(?:\.py)?)`", PAGE))))
-def test_every_path_on_the_page_is_there(name: str) -> None:
-    assert any((ROOT / "pipeline" / below / name).exists() for below in ("", "commands", "reading", "amend")), name
+def test_every_path_on_the_page_is_there() -> None:
+    for name in set(re.findall(r"`([a-z_]+/[a-z_/]*(?:\.py)?)`", PAGE)):
+        assert any((ROOT / "pipeline" / below / name).exists() for below in ("", "commands", "reading", "amend")), name
 
 
 def modules() -> list[Path]:

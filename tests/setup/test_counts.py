@@ -77,6 +77,7 @@ def _after(value: ast.expr, text: ast.expr) -> Iterator[str]:
             yield f"{{{ast.unparse(value.value)}}}{plural[0]}"
 
 
+@pytest.mark.slow
 def test_a_plural_follows_no_value_that_may_be_1() -> None:
     paths = (path for package in PACKAGES for path in (ROOT / package).rglob("*.*") if path.suffix in {".py", ".html"})
     found = {f"{path.relative_to(ROOT)}: {plural}" for path in paths for plural in plurals(path)}

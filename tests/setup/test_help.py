@@ -16,9 +16,10 @@ from command_line.verbs import Verb
 from pipeline.cli import main, tidemark
 from pipeline.commands.options import flags_of
 from pipeline.settings.load import read_sources, settings_of
-from pipeline.settings.setting_catalogue import Setting, catalogue
+from pipeline.settings.setting_catalogue import catalogue
 from producers.cli import main as producers_main
 from producers.cli import producers
+from tests.support.cases import case
 from tests.support.parsed_settings import parsed_settings
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +63,6 @@ def verbs(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[
 
 
 ALL = [((name, *path), verb) for name, program in PROGRAMS.items() for path, verb in verbs(program)]
-IDS = [" ".join(path) for path, _ in ALL]
 
 
 def documented() -> Iterator[str]:
@@ -83,10 +83,13 @@ def understood(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
         settings_of(read_sources(flags_of(context), context.params.get("config")))
 
 
-@pytest.mark.parametrize(("path", "verb"), ALL, ids=IDS)
-def test_every_verb_says_what_it_does_what_it_takes_and_how_it_is_called(
-    path: tuple[str, ...], verb: click.Command
-) -> None:
+def test_every_verb_says_what_it_does_what_it_takes_and_how_it_is_called() -> None:
+    for path, verb in ALL:
+        with case(" ".join(path)):
+            assert_says_everything(path, verb)
+
+
+def assert_says_everything(path: tuple[str, ...], verb: click.Command) -> None:
     assert verb.help
     assert isinstance(verb, Verb)
     assert all(" ".join(path) in example for example in verb.examples)
@@ -102,17 +105,17 @@ def test_every_verb_says_what_it_does_what_it_takes_and_how_it_is_called(
         assert repr_of_python not in shown
 
 
-@pytest.mark.parametrize(
-    "example", [line for _, verb in ALL if isinstance(verb, Verb) for line in verb.examples if "$(" not in line]
-)
-def test_every_example_is_understood(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    understood(example, monkeypatch)
+def test_every_example_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+    for example in [line for _, verb in ALL if isinstance(verb, Verb) for line in verb.examples if "$(" not in line]:
+        with case(example), monkeypatch.context() as patched:
+            understood(example, patched)
 
 
-@pytest.mark.parametrize("line", sorted(set(documented())))
-def test_every_command_of_the_pages_is_understood(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_command_of_the_pages_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEMARK_WAREHOUSE", "/data/tidemark")
-    understood(re.sub(r"--config \S+", "--config tidemark.toml", line), monkeypatch)
+    for line in sorted(set(documented())):
+        with case(line), monkeypatch.context() as patched:
+            understood(re.sub(r"--config \S+", "--config tidemark.toml", line), patched)
 
 
 @pytest.mark.slow
@@ -159,10 +162,11 @@ def test_help_of_run_shows_the_usual_settings_first_and_the_others_in_groups(
     ]
 
 
-@pytest.mark.parametrize("setting", WITH_DEFAULT, ids=lambda setting: setting.name)
-def test_what_help_shows_as_default_is_accepted_and_is_the_default(setting: Setting) -> None:
-    needed = ["--kafka.security.protocol", "SSL"] if "tls" in setting.path else []
-    assert parsed_settings(*needed, setting.flag, str(setting.default)) == parsed_settings(*needed)
+def test_what_help_shows_as_default_is_accepted_and_is_the_default() -> None:
+    for setting in WITH_DEFAULT:
+        needed = ["--kafka.security.protocol", "SSL"] if "tls" in setting.path else []
+        with case(setting.name):
+            assert parsed_settings(*needed, setting.flag, str(setting.default)) == parsed_settings(*needed)
 
 
 def test_the_pages_have_each_setting_and_its_default() -> None:

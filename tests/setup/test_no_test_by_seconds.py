@@ -83,6 +83,7 @@ def test_a_test_that_waits_for_a_condition_is_not_found(source: str) -> None:
     assert findings(source) == []
 
 
+@pytest.mark.slow
 def test_no_test_judges_by_seconds() -> None:
     too_many = []
     for path in sorted(TESTS.rglob("*.py")):

@@ -6,6 +6,7 @@ import pytest
 
 from pipeline.cli import main
 from pipeline.commands.options import _absolute
+from tests.support.cases import case
 
 WITH_A_WAREHOUSE = ["advise", "live", "reset-watermark", "sql", "sql-server", "status", "verify"]
 
@@ -22,10 +23,9 @@ def test_a_command_without_a_warehouse_says_that_it_needs_one(verb: str, capsys:
     assert "Missing option '--warehouse' (env var: 'TIDEMARK_WAREHOUSE')" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("verb", WITH_A_WAREHOUSE)
 @pytest.mark.parametrize("way", ["flag", "environment", "file", "file by the environment"])
 def test_the_warehouse_comes_from_where_settings_come_from(
-    verb: str, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     nowhere, config = str(tmp_path / "nowhere"), tmp_path / "tidemark.toml"
     config.write_text(f'warehouse = "{nowhere}"')
@@ -34,9 +34,11 @@ def test_the_warehouse_comes_from_where_settings_come_from(
         monkeypatch.setenv("TIDEMARK_WAREHOUSE", nowhere)
     if way == "file by the environment":
         monkeypatch.setenv("TIDEMARK_CONFIG", str(config))
-    assert main([verb, *options]) == 2
-    assert f"there is no Tidemark warehouse at {nowhere!r}" in capsys.readouterr().err
-    assert not Path(nowhere).exists()
+    for verb in WITH_A_WAREHOUSE:
+        with case(verb):
+            assert main([verb, *options]) == 2
+            assert f"there is no Tidemark warehouse at {nowhere!r}" in capsys.readouterr().err
+            assert not Path(nowhere).exists()
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,7 @@ def test_docstrings_and_comments_are_found_without_parsing(count: int | None) ->
         ], path
 
 
+@pytest.mark.slow
 def test_counts_of_unclear_english_equal_their_budgets() -> None:
     places = matches()
     rows = {name: [len(places[name, area]) for area in COLUMNS] for name in PATTERNS}

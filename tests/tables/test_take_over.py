@@ -4,6 +4,7 @@ epoch 1      batch 1   batch 2 (not committed) |
 epoch 2                                        | opened
 """
 
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -41,10 +42,10 @@ def closed_until(warehouse: str, report: Report) -> int | None:
     return DeltaTable(result_of(report).uri(warehouse)).transaction_version(CLOSED_APP)
 
 
-@pytest.fixture
-def warehouse(tmp_path: Path) -> str:
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Tables in which epoch 1 wrote two batches, of which the second was not committed."""
-    warehouse = str(tmp_path)
+    warehouse = str(tmp_path_factory.mktemp("template"))
     for spec in APPENDED:
         Handle.of(spec, warehouse)
         appender = Appender(spec, warehouse)
@@ -56,6 +57,12 @@ def warehouse(tmp_path: Path) -> str:
         assert handle.swap(spec.schema.empty_table(), by=FIRST, transactions=[Transaction(CLOSED_APP, 120_000)])
     Handle.of(USER_TOTALS, warehouse)
     return warehouse
+
+
+@pytest.fixture
+def warehouse(template: str, tmp_path: Path) -> str:
+    """A copy of the tables."""
+    return str(shutil.copytree(template, tmp_path / "warehouse"))
 
 
 @pytest.mark.parametrize("spec", APPENDED, ids=lambda spec: str(spec.name))

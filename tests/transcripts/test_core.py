@@ -2,32 +2,35 @@
 
 from collections.abc import Mapping
 
+import pytest
 from hypothesis import settings
 
+from tests.support.cases import case
 from tests.support.seeds import SEED
 from tests.transcripts import transcript_files
 from tests.transcripts.core_player import CorePlayer
 from tests.transcripts.model import Model
 from tests.transcripts.random_transcript import random_transcript
-from tests.transcripts.selected import each
 from tests.transcripts.transcript import Row, RowKey, Tables, Transcript
-from tests.transcripts.transcript_files import transcripts
+from tests.transcripts.transcript_files import subjects, transcripts, transcripts_of
 from tests.transcripts.windows import NONE
 
 FOUND = [310, 511_190_021]
 """Seeds of random transcripts on which core and model differed."""
 
 
-@each(transcripts())
-def test_the_core_does_what_transcript_and_model_say(transcript: Transcript) -> None:
-    core, model = CorePlayer(transcript), Model(transcript)
-    before: Tables = {}
-    for step in transcript.steps:
-        seen = core.play(step)
-        assert seen == model.play(step)
-        transcript_files.check(step, model.transcript, before, seen)
-        assert_equal_states(core, model)
-        before = seen.tables
+@pytest.mark.parametrize("subject", subjects())
+def test_the_core_does_what_transcripts_and_model_say(subject: str) -> None:
+    for transcript in transcripts_of(subject):
+        core, model = CorePlayer(transcript), Model(transcript)
+        before: Tables = {}
+        for step in transcript.steps:
+            with case(transcript.name):
+                seen = core.play(step)
+                assert seen == model.play(step)
+                transcript_files.check(step, model.transcript, before, seen)
+                assert_equal_states(core, model)
+                before = seen.tables
 
 
 def test_the_core_agrees_with_the_model_on_random_transcripts() -> None:

@@ -1,33 +1,39 @@
 """The reference model satisfies every transcript: what the service is held against is itself held against data."""
 
+from itertools import product
+
 import pytest
 from hypothesis import settings
 
+from tests.support.cases import case
 from tests.transcripts import rebatched, transcript_files
 from tests.transcripts.model import Model
 from tests.transcripts.random_transcript import random_transcript
-from tests.transcripts.transcript import Tables, Transcript
-from tests.transcripts.transcript_files import transcripts
+from tests.transcripts.transcript import Tables
+from tests.transcripts.transcript_files import subjects, transcripts, transcripts_of
 
-EVERY = pytest.mark.parametrize("transcript", transcripts(), ids=lambda transcript: transcript.name)
+EACH_FILE = pytest.mark.parametrize("subject", subjects())
 ALL_AT_ONCE = 1_000
 
 
-@EVERY
-def test_the_model_does_what_the_transcript_says(transcript: Transcript) -> None:
-    model = Model(transcript)
-    before: Tables = {}
-    for step in transcript.steps:
-        seen = model.play(step)
-        transcript_files.check(step, model.transcript, before, seen)
-        before = seen.tables
+@EACH_FILE
+def test_the_model_does_what_the_transcripts_say(subject: str) -> None:
+    for transcript in transcripts_of(subject):
+        model = Model(transcript)
+        before: Tables = {}
+        for step in transcript.steps:
+            with case(transcript.name):
+                seen = model.play(step)
+                transcript_files.check(step, model.transcript, before, seen)
+                before = seen.tables
 
 
-@EVERY
-@pytest.mark.parametrize("at_most", [2, ALL_AT_ONCE])
-def test_larger_batches_change_the_verdicts_of_late_records_only(transcript: Transcript, at_most: int) -> None:
-    larger = rebatched.rebatched(transcript, at_most)
-    rebatched.check(transcript, rebatched.played(transcript), rebatched.played(larger))
+@EACH_FILE
+def test_larger_batches_change_the_verdicts_of_late_records_only(subject: str) -> None:
+    for transcript, at_most in product(transcripts_of(subject), (2, ALL_AT_ONCE)):
+        with case(f"{transcript.name}, {at_most} records a batch"):
+            larger = rebatched.rebatched(transcript, at_most)
+            rebatched.check(transcript, rebatched.played(transcript), rebatched.played(larger))
 
 
 @pytest.mark.parametrize("at_most", [2, ALL_AT_ONCE])

@@ -103,7 +103,7 @@ TRUNCATED: Final[Steps] = [wrote, Server.truncate, wrote]
 SLOW: Final = pytest.mark.slow
 FEW_SAMPLE_OR_ALL: Final = pytest.mark.parametrize(
     "most",
-    [3, pytest.param(20, marks=SLOW), pytest.param(1_000, marks=(pytest.mark.nightly, SLOW))],
+    [1, pytest.param(20, marks=SLOW), pytest.param(1_000, marks=(pytest.mark.nightly, SLOW))],
     ids=["few", "sample", "all"],
 )
 
