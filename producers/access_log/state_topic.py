@@ -20,6 +20,16 @@ _CONFIG: Final = {
     "min.cleanable.dirty.ratio": "0.1",
 }
 _POLL_S: Final = 0.2
+_NO_METADATA_YET: Final = frozenset(
+    {
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001 - its name
+        KafkaError._UNKNOWN_TOPIC,  # noqa: SLF001 - its name
+    }
+)
+"""Answers of brokers to which a new topic is not known yet."""
 _READ: Final = 10_000
 _OTHERS_S: Final = 60
 """Upper bound of the wait for a killed run: its transaction time-out plus the broker's check interval, in seconds."""
@@ -38,7 +48,6 @@ class StateTopic:
             create_topic(self._target, 1, _CONFIG)
         else:
             self._check_policy()
-        self._is_new = partitions is None
         self._partitions = partitions or 1
 
     def partition(self, name: str) -> int:
@@ -47,8 +56,6 @@ class StateTopic:
 
     def read(self, name: str) -> RunState:
         """Returns the state of run `name`, empty for a new run. Raises SetupError if it cannot be read."""
-        if self._is_new:  # the brokers may not have its metadata yet
-            return RunState()
         try:
             return RunState.from_records(name, self._records(self.partition(name)))
         except (KafkaException, TimeoutError) as error:
@@ -91,12 +98,19 @@ class StateTopic:
     def _end(self, partition: TopicPartition) -> int:
         """Returns the offset after the last record, committed or not."""
         client = admin(self._target)  # held by a name, so that it stays open until the broker answers
-        futures = client.list_offsets(
-            {partition: OffsetSpec.latest()},
-            isolation_level=IsolationLevel.READ_UNCOMMITTED,
-            request_timeout=self._timeout_s,
-        )
-        return int(futures[partition].result(self._timeout_s).offset)
+        deadline = time.monotonic() + self._timeout_s
+        while True:
+            futures = client.list_offsets(
+                {partition: OffsetSpec.latest()},
+                isolation_level=IsolationLevel.READ_UNCOMMITTED,
+                request_timeout=self._timeout_s,
+            )
+            try:
+                return int(futures[partition].result(self._timeout_s).offset)
+            except KafkaException as error:
+                if error.args[0].code() not in _NO_METADATA_YET or time.monotonic() > deadline:
+                    raise
+                time.sleep(_POLL_S)
 
     def _check_policy(self) -> None:
         resource = ConfigResource(ResourceType.TOPIC, self.topic)

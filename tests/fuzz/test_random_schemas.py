@@ -12,6 +12,7 @@ from hypothesis import assume, event, given, settings
 
 from pipeline.app import check_plan
 from pipeline.errors import SetUpError
+from pipeline.event_time.checks import Check
 from pipeline.fold.decode import decoded, projection_of, reader
 from pipeline.fold.mapping import MappedProjection
 from pipeline.fold.projection import OwnProjection
@@ -20,8 +21,9 @@ from pipeline.settings.model import Settings, SparkSettings
 from producers.encode import header
 from schemas.fields import EventFields, EventSchemas
 from tests.fuzz.random_schemas import topics
+from tests.support import folded
 from tests.support.brief_java import BRIEF_DRIVER
-from tests.support.folded import verdicts_of
+from tests.support.folded import verdicts, verdicts_of, written
 
 LONGEST = 1_000
 Topic = tuple[dict[int, Any], dict[int, Any], EventFields, str]
@@ -114,6 +116,15 @@ def test_spark_reads_what_is_accepted(topic: Topic) -> None:
         for name, value in zip(events.names[3:], row[3:], strict=True):
             if type(record.get(name)) in (str, bool, int) and type(value) in (str, bool, int):
                 assert value == record[name]
+
+
+@pytest.mark.jvm
+def test_a_truth_value_is_a_0_or_a_1() -> None:
+    schema = folded.record({"name": "paid", "type": "boolean"})
+    values = [written(7, schema, {"paid": True})[:-1] + bytes([byte]) for byte in (0, 1, 2, 255)]
+    found = verdicts({7: schema}, values, "paid")
+    assert [check for check, _ in found] == [Check.PASSED, Check.PASSED, Check.AVRO, Check.AVRO]
+    assert [is_met for _, is_met in found][:2] == [False, True]
 
 
 @pytest.mark.jvm

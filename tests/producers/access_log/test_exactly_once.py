@@ -17,6 +17,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from demo.children import free_port
 from demo.topics import admin
+from producers.access_log import access_log_run
 from producers.access_log.follow import Line
 from producers.access_log.formats import combined
 from producers.access_log.line_metrics import LINES
@@ -159,6 +160,25 @@ def test_another_process_of_the_name_takes_over_and_the_older_one_ends(
         assert older.wait(PATIENCE_S) == 2
         assert "another process runs under the name web-1 and has taken over" in older.said
     assert main(options(broker, topic, server, "--until-caught-up")) == 0
+    assert by_user(events(broker, topic)) == by_user(undisturbed(server)[0])
+
+
+def test_what_an_older_process_commits_until_it_is_replaced_is_not_sent_again(
+    broker: Cluster, make_topic: MakeTopic, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic, begun = make_topic(PARTITIONS), list[object]()
+    busy(server, 300, random.Random(1))
+    run = options(broker, topic, server, "--until-caught-up")
+
+    def replacing(*arguments: Any) -> Transactions:
+        """Lets the older process read and commit everything at the last moment before it is fenced off."""
+        begun.append(arguments)
+        assert len(begun) > 1 or main(run) == 0
+        return Transactions(*arguments)
+
+    monkeypatch.setattr(access_log_run, "Transactions", replacing)
+    assert main(run) == 0
+    assert len(begun) == 2
     assert by_user(events(broker, topic)) == by_user(undisturbed(server)[0])
 
 
