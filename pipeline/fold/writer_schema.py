@@ -1,7 +1,8 @@
 """Writer schemas in a normal form: validated once, without attributes that Avro ignores.
 
 Other producers' schemas carry attributes of their tools (`avro.java.string`, `connect.name`, `doc`) and spell a type in
-several ways (`"string"`, `{"type": "string"}`). In the normal form equal types are equal values.
+several ways (`"string"`, `{"type": "string"}`). In the normal form equal types are equal values. Defaults and names do
+not change the bytes of a value, so they may be anything: Avro's libraries differ in what they refuse.
 Source: Apache Avro 1.12, "Specification".
 """
 
@@ -15,9 +16,9 @@ from fastavro.schema import SchemaParseException, UnknownType, parse_schema
 from pipeline.errors import SetUpError
 
 _PRIMITIVES: Final = frozenset(["null", "boolean", "int", "long", "float", "double", "bytes", "string"])
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FOREIGN: Final = re.compile(r"\W", re.ASCII)
 _OF_PRIMITIVES: Final = ("type", "logicalType", "precision", "scale")
-_RELEVANT: Final = (*_OF_PRIMITIVES, "name", "namespace", "aliases", "symbols", "default", "size")
+_RELEVANT: Final = (*_OF_PRIMITIVES, "name", "namespace", "aliases", "symbols", "size")
 """Attributes by which values are read."""
 _LARGEST_SIZE: Final = 2**31
 _LOGICAL_OF: Final = {
@@ -65,7 +66,7 @@ def _normal(schema: Any) -> Any:
     if isinstance(schema, list):
         return _union([_normal(branch) for branch in schema])
     if isinstance(schema, str):
-        return schema if schema in _PRIMITIVES else _valid_name(schema)
+        return schema if schema in _PRIMITIVES else _normal_name(schema)
     if not isinstance(schema, dict) or "type" not in schema:
         raise ValueError(f"{json.dumps(schema)[:80]} is no type")
     if not isinstance(schema["type"], str):  # a type inside a type
@@ -106,9 +107,7 @@ def _relevant(schema: Mapping[str, Any]) -> dict[str, Any]:
         }
     if logical := _LOGICAL_OF.get(str(schema.get("connect.name"))):
         relevant.setdefault("logicalType", logical)
-    for name in filter(None, (relevant.get("name"), relevant.get("namespace"))):
-        _valid_name(name)
-    return relevant
+    return relevant | {name: _normal_name(relevant[name]) for name in ("name", "namespace") if relevant.get(name)}
 
 
 def _is_valid_logical(schema: Mapping[str, Any]) -> bool:
@@ -129,23 +128,26 @@ def _fixed(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fields(fields: Any) -> list[dict[str, Any]]:
-    names = [_valid_name(field["name"]) for field in fields]
+    names = [_normal_name(field["name"]) for field in fields]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"field {twice[0]} is defined twice")
     return [
-        {
-            **{name: field[name] for name in ("name", "default", "aliases") if name in field},
-            "type": _normal(field["type"]),
-        }
-        for field in fields
+        {"name": name, **({"aliases": field["aliases"]} if "aliases" in field else {}), "type": _normal(field["type"])}
+        for name, field in zip(names, fields, strict=True)
     ]
 
 
-def _valid_name(name: Any) -> str:
-    """Returns a name, possibly with a namespace in front. Raises ValueError if Avro's Java library refuses it."""
-    if not isinstance(name, str) or not all(_NAME.fullmatch(part) for part in name.split(".")):
-        raise ValueError(f"{name!r} is no name: use letters, digits and underscores, not first a digit")
-    return name
+def _normal_name(name: Any) -> str:
+    """Returns a name that Avro allows, possibly with a namespace in front; equal names stay equal.
+
+    >>> _normal_name("com.shop.Visit"), _normal_name("com.$shop.2nd-visit")
+    ('com.shop.Visit', 'com._24_shop._2nd_2d_visit')
+    """
+    parts = name.split(".") if isinstance(name, str) else [""]
+    if not all(parts):
+        raise ValueError(f"{name!r} is no name")
+    plain = (_FOREIGN.sub(lambda found: f"_{ord(found[0]):x}_", part) for part in parts)
+    return ".".join(f"_{part}" if part[0].isdigit() else part for part in plain)
 
 
 def _kind(schema: Any) -> str:

@@ -14,6 +14,7 @@ from pipeline.fold.pseudonym_columns import pseudonymizer
 from pipeline.pseudonyms import Pseudonyms
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import Settings, SparkSettings
+from producers.encode import header
 from schemas.fields import EventFields, EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import MAPPED, NOW, record, verdicts, written
@@ -63,6 +64,15 @@ def test_an_enum_without_a_namespace_inside_a_namespace_is_read() -> None:
     schema = record(field("k", enum("K", "view", namespace="")), namespace="com.shop")
     fields = EventFields(user="u", time="t", kind="k", kinds={"view": "visit"})
     assert verdicts({7: schema}, [written(7, schema, {"k": "view"})], fields=fields) == [COUNTED]
+
+
+def test_a_default_and_a_namespace_that_a_library_refuses_change_no_value() -> None:
+    usual = record(field("q", enum("K", "a", "b")), namespace="com.shop")
+    odd = record(field("q", enum("K", "a", "b")), namespace="com.$shop") | {"name": "my-event"}
+    values = [written(7, usual, {"q": "b"}), header(8) + written(7, usual, {"q": "b"})[len(header(7)) :]]
+    for default in (None, 5, "c"):
+        odd["fields"][-1]["default"] = default
+        assert verdicts({7: usual, 8: odd}, values, "q = 'b'") == [MET, MET]
 
 
 def test_an_enum_may_change_its_namespace_and_lose_a_symbol() -> None:
