@@ -18,7 +18,7 @@ from pipeline.event_time.windows.grid import Grid
 from pipeline.instants import ms_of
 from pipeline.reading.ledger_summary import LedgerSummary
 from pipeline.reading.pages.table_reader import CurrentTables, TableReader
-from pipeline.reading.pages.window_sums import earlier_than, rows_of_report, windows_of
+from pipeline.reading.pages.window_sums import earlier_than, windows_of
 from pipeline.tables.transactions import REMOVED_APP
 from tests.dashboard.scene import Served, future, malformed, rejected, serving
 from tests.support.warehouse import rows
@@ -134,15 +134,6 @@ def test_every_number_of_the_first_screen_is_that_of_the_tables(warehouse: Path,
     }
     assert f"{reasons['partly_late']} of the counted records were too late" in text_of(section(html, "ledger"))
     assert f"{reasons.total() - reasons['partly_late']} rejected records by reason" in text_of(section(html, "ledger"))
-
-
-def test_a_window_has_the_state_of_its_most_changed_row(warehouse: Path) -> None:
-    users, reader, states = POLICY_OF_SUMS.reports[1], TableReader(str(warehouse)), dict[int, set[str]]()
-    for row in reader.read(lambda tables, _: rows_of_report(tables, users, {}, None, 0)).rows:
-        states.setdefault(ms_of(row["window_end"]), set()).add(row["state"])
-    assert {"closed", "corrected"} in states.values()
-    shown = {window.end: window.state for window in reader.read(lambda tables, _: windows_of(tables, users))}
-    assert {end: shown[end] for end in states} == {end: max(each) for end, each in states.items()}
 
 
 def test_every_window_and_list_of_the_first_screen_is_that_of_the_tables(warehouse: Path, page: Served) -> None:

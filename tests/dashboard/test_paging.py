@@ -1,9 +1,15 @@
-"""Pages of a list whose rows share numbers: each row is on one page, in order."""
+"""Pages of a list whose rows share numbers: each row is on one page, in order; and the state of rows together."""
+
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from pipeline.reading.pages.paging import page_of
+from pipeline.reading.pages.table_reader import TableReader
+from pipeline.reading.pages.window_sums import rows_of_report, windows_of
 from pipeline.tables.query import Row
+from tests.verify.site import POLICY, REPORTS, Event, Site
 
 NUMBERS = [9, 7, 7, 7, 7, 7, 4, 4, 1]
 
@@ -24,3 +30,14 @@ def test_each_row_is_on_one_page(most: int) -> None:
             break
         until, skip = page.next_page["until"], page.next_page["skip"]
     assert seen == [*range(len(NUMBERS))]
+
+
+@pytest.mark.slow
+def test_a_window_has_the_state_of_its_most_changed_row(tmp_path: Path) -> None:
+    site = Site(tmp_path, replace(POLICY, reports=REPORTS[:1], totals=None)).open()
+    site.batch(Event(1, "ann")).batch(Event(21)).batch(Event(2, "late")).correct()
+    reader = TableReader(str(tmp_path))
+    rows = reader.read(lambda tables, _: rows_of_report(tables, REPORTS[0], {}, None, 0)).rows
+    assert {row["user_id"]: row["state"] for row in rows} == {"ann": "closed", "late": "corrected"}
+    windows = reader.read(lambda tables, _: windows_of(tables, REPORTS[0]))
+    assert windows[0].state == "corrected"
