@@ -8,10 +8,10 @@ from functools import partial
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
+from pipeline.decoding.decode import decoded, reader
 from pipeline.errors import SetUpError, Unreachable
 from pipeline.event_time.policy import Policy
 from pipeline.fold.casts_of_texts import require_no_cast_of_text
-from pipeline.fold.decode import decoded, reader
 from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.record_columns import BatchContext, named_sql
 from pipeline.instants import now_ms
@@ -160,7 +160,7 @@ def check_plan(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> No
     no_records = spark.createDataFrame([], "key binary, value binary, partition int, offset long, kafka_timestamp long")
     try:
         plan = FoldPlan(schemas, policy, 1)
-        plan.fold(decoded(no_records, plan.events), BatchContext(None, 0))
+        plan.fold(decoded(no_records, plan.decoding_plan), BatchContext(None, 0))
         if conditions:
             remedy = ", or set schemas.mapping.types.{field} to {declared}" if schemas.format == "json" else ""
             require_no_cast_of_text(spark, reader(schemas, ", ".join(conditions.values())), conditions, remedy)

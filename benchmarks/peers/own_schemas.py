@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable
 
-from pipeline.fold.decode import projection_of
+from pipeline.decoding.decode import projection_of
 from schemas import WRITER_ID, load_schemas
 from schemas.fields import EventSchemas
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from benchmarks.errors import BenchmarkError
 from benchmarks.measure import Stopwatch
 from benchmarks.task import FIRST_COMMIT, Drain, Task
-from pipeline.fold.wire_format import FRAME_BYTES
+from pipeline.decoding.wire_format import FRAME_BYTES
 from pipeline.kafka.stream import planned_ends
 
 

@@ -19,10 +19,10 @@ public final class DecodeEvents implements UDF2<byte[], String, Row> {
     private static final ThreadLocal<One> LAST = new ThreadLocal<>();
 
     @Override
-    public Row call(byte[] value, String events) {
+    public Row call(byte[] value, String plan) {
         One one = LAST.get();
-        if (one == null || !one.events.equals(events)) {
-            one = new One(events);
+        if (one == null || !one.plan.equals(plan)) {
+            one = new One(plan);
             LAST.set(one);
         }
         return one.decode(value);
@@ -30,16 +30,16 @@ public final class DecodeEvents implements UDF2<byte[], String, Row> {
 
     /** Columns of one row. */
     private static final class One {
-        private final String events;
+        private final String plan;
         private final ValueDecoder decoder;
         private final ColumnarBatch batch;
         private final StructType schema;
 
-        One(String events) {
-            this.events = events;
-            decoder = ValueDecoder.of(ValueDecoder.parse(events), 1);
+        One(String plan) {
+            this.plan = plan;
+            decoder = ValueDecoder.of(ValueDecoder.parse(plan), 1);
             batch = new ColumnarBatch(decoder.vectors());
-            schema = new StructType(Arrays.stream(ValueDecoder.schema(events).fields()).map(One::asBytes).toArray(StructField[]::new));
+            schema = new StructType(Arrays.stream(ValueDecoder.schema(plan).fields()).map(One::asBytes).toArray(StructField[]::new));
         }
 
         private static StructField asBytes(StructField field) {

@@ -17,8 +17,8 @@ final class IdHeaders {
     private final List<String> names = new ArrayList<>();
 
     /** Takes the names of headers, in order of precedence, that Python writes; without any no header is read. */
-    IdHeaders(JsonNode events) {
-        events.path("id_headers").forEach(name -> names.add(name.asText()));
+    IdHeaders(JsonNode plan) {
+        plan.path("id_headers").forEach(name -> names.add(name.asText()));
     }
 
     /** Returns the value of a record, in its frame; null if the record has none. */

@@ -44,9 +44,9 @@ record JsonFields(List<Field> fields) {
     }
 
     /** Reads what Python writes: {@code fields} with {@code name}, {@code path}, {@code as} and maybe {@code power}. */
-    static JsonFields of(JsonNode events) {
+    static JsonFields of(JsonNode plan) {
         List<Field> fields = new ArrayList<>();
-        for (JsonNode field : events.get("fields")) {
+        for (JsonNode field : plan.get("fields")) {
             List<String> path = new ArrayList<>();
             field.get("path").forEach(name -> path.add(name.asText()));
             As as = As.valueOf(field.get("as").asText().toUpperCase(Locale.ROOT));

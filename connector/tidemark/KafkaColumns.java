@@ -23,13 +23,13 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 
 /**
  * Spark's source of ranges of a Kafka topic, by columns, with the fields of events decoded. Options: {@code topic},
- * {@code ranges} ({@code partition:from:to}, with commas), {@code tasks} (the most that read them), {@code events} (see
+ * {@code ranges} ({@code partition:from:to}, with commas), {@code tasks} (the most that read them), {@code plan} (see
  * {@link ValueDecoder}), {@code poll.timeout.ms}, and {@code kafka.*} for the client.
  */
 public final class KafkaColumns implements TableProvider {
     @Override
     public StructType inferSchema(CaseInsensitiveStringMap options) {
-        return schema(options.get("events"));
+        return schema(options.get("plan"));
     }
 
     @Override
@@ -38,14 +38,14 @@ public final class KafkaColumns implements TableProvider {
     }
 
     /** Returns the columns of a record, then those of its event. */
-    static StructType schema(String events) {
+    static StructType schema(String plan) {
         StructType schema = new StructType()
             .add("key", DataTypes.BinaryType)
             .add("value", DataTypes.BinaryType)
             .add("partition", DataTypes.IntegerType, false)
             .add("offset", DataTypes.LongType, false)
             .add("kafka_timestamp", DataTypes.LongType, false);
-        for (var field : ValueDecoder.schema(events).fields()) {
+        for (var field : ValueDecoder.schema(plan).fields()) {
             schema = schema.add(field);
         }
         return schema;

@@ -31,9 +31,9 @@ final class TaskReader implements PartitionReader<ColumnarBatch> {
     private boolean isAtEnd;
 
     TaskReader(Task task, CaseInsensitiveStringMap options) {
-        JsonNode events = ValueDecoder.parse(options.get("events"));
-        decoder = ValueDecoder.of(events, ROWS);
-        idHeaders = new IdHeaders(events);
+        JsonNode plan = ValueDecoder.parse(options.get("plan"));
+        decoder = ValueDecoder.of(plan, ROWS);
+        idHeaders = new IdHeaders(plan);
         List<ColumnVector> columns = new ArrayList<>(List.of(keys, values, partitions, offsets, timestamps));
         columns.addAll(Arrays.asList(decoder.vectors()));
         batch = new ColumnarBatch(columns.toArray(ColumnVector[]::new));

@@ -9,13 +9,13 @@ import org.apache.spark.sql.vectorized.ColumnVector;
 /** Decodes values into columns, whatever bytes they have: a value that is no event is a row of nulls. */
 interface ValueDecoder {
     /** Returns the decoder of what Python writes as JSON: see {@link EventColumns} and {@link JsonFields}. */
-    static ValueDecoder of(JsonNode events, int rows) {
-        return isJson(events) ? new JsonDecoder(JsonFields.of(events), rows) : new EventDecoder(EventColumns.of(events), rows);
+    static ValueDecoder of(JsonNode plan, int rows) {
+        return isJson(plan) ? new JsonDecoder(JsonFields.of(plan), rows) : new EventDecoder(EventColumns.of(plan), rows);
     }
 
     /** Returns the columns of that decoder. */
-    static StructType schema(String events) {
-        JsonNode node = parse(events);
+    static StructType schema(String plan) {
+        JsonNode node = parse(plan);
         return isJson(node) ? JsonFields.of(node).schema() : EventColumns.of(node).schema();
     }
 
@@ -30,16 +30,16 @@ interface ValueDecoder {
     /** Makes a row without an event. */
     void putNull(int row);
 
-    private static boolean isJson(JsonNode events) {
-        return events.has("fields");
+    private static boolean isJson(JsonNode plan) {
+        return plan.has("fields");
     }
 
     /** Parses what Python writes. */
-    static JsonNode parse(String events) {
+    static JsonNode parse(String plan) {
         try {
-            return new ObjectMapper().readTree(events);
+            return new ObjectMapper().readTree(plan);
         } catch (JsonProcessingException error) {
-            throw new IllegalArgumentException("the columns of events are not JSON", error);
+            throw new IllegalArgumentException("the decoding plan is not JSON", error);
         }
     }
 }

@@ -13,10 +13,10 @@ from typing import Any, Final, cast
 
 from fastavro.schema import parse_schema
 
+from pipeline.decoding.field_names import FieldNames, Positions, overlap
+from pipeline.decoding.writer_schema import normal_schema
+from pipeline.decoding.writer_types import WriterTypes
 from pipeline.errors import SetUpError
-from pipeline.fold.field_names import FieldNames, Positions, overlap
-from pipeline.fold.writer_schema import normal_schema
-from pipeline.fold.writer_types import WriterTypes
 
 Field = dict[str, Any]
 Needs = dict[str, Any]

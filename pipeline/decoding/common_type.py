@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from math import floor, log10
 from typing import Any, Final
 
+from pipeline.decoding.alignment import AlignedField, Field
 from pipeline.errors import SetUpError
-from pipeline.fold.alignment import AlignedField, Field
 
 _NUMBERS: Final = frozenset(["int", "long", "float", "double"])
 _MOST_DIGITS: Final = 38

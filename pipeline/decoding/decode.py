@@ -10,10 +10,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from pipeline import columns as c
-from pipeline.fold.grouping_sets import KEYS
-from pipeline.fold.json_projection import JsonProjection
-from pipeline.fold.mapping import MappedProjection, has_page
-from pipeline.fold.projection import OwnProjection
+from pipeline.decoding.field_names import FieldNames
+from pipeline.decoding.json_projection import JsonProjection
+from pipeline.decoding.mapping import MappedProjection, has_page
+from pipeline.decoding.projection import OwnProjection
+from pipeline.decoding.writer_schema import normal_schema
 from pipeline.runtime.connector import SOURCE
 from schemas.fields import EventSchemas
 
@@ -27,8 +28,8 @@ _BYTES: Final = BinaryType()
 class Reader:
     """How events are read."""
 
-    events: str
-    """The fields and schemas by which Java decodes, as JSON: see `connector/tidemark/ValueDecoder.java`."""
+    plan: str
+    """The decoding plan, as JSON: the fields and schemas by which `connector/tidemark/ValueDecoder.java` decodes."""
     columns: Sequence[Column]
     """Columns of the decoded fields: event_type, user_id, event_time in milliseconds, and further ones. All are null if
     the frame names no known schema, or if the bytes are not Avro of that schema, or not JSON."""
@@ -46,35 +47,45 @@ def projection_of(schemas: EventSchemas, sql: str = "") -> OwnProjection | Mappe
     return (OwnProjection if schemas.fields.are_default else MappedProjection)(schemas, sql)
 
 
-def stored_keys(schemas: EventSchemas) -> list[str]:
-    """Returns the keys of an event that are read for later corrections: all that every version has."""
-    return [key for key in KEYS if key != c.PAGE_URL or schemas.format == "json" or has_page(schemas)]
+def always_has_page(schemas: EventSchemas) -> bool:
+    """Returns whether every version has the page as text; JSON has no schema that excludes it."""
+    return schemas.format == "json" or has_page(schemas)
+
+
+def may_have_field(schemas: EventSchemas, name: str) -> bool:
+    """Returns whether a version has a top-level field with this name or alias; JSON may have any."""
+    if schemas.format == "json":
+        return True
+    return name in FieldNames([json.loads(normal_schema(*version)) for version in schemas.texts.items()])
 
 
 def reader(schemas: EventSchemas, sql: str = "") -> Reader:
     """Returns the reader of the fields that every event needs, and those that `sql` names. Raises SetUpError."""
     if schemas.format == "json":
         fields = JsonProjection(schemas.fields, sql)
-        return Reader(fields.events, fields.columns(), fields.names, fields.same_as_user())
+        return Reader(fields.plan, fields.columns(), fields.names, fields.same_as_user())
     read = projection_of(schemas, sql)
-    events = {
+    plan = {
         "columns": [*dict.fromkeys(read.paths)],
         "reader": read.reader_schema,
         "writers": {str(schema_id): text for schema_id, text in read.writers.items()},
         "long_ids": schemas.has_long_ids,
         "id_headers": schemas.id_headers,
     }
-    return Reader(json.dumps(events), read.columns(), read.names, read.same_as_user())
+    return Reader(json.dumps(plan), read.columns(), read.names, read.same_as_user())
 
 
-def decoded(rows: DataFrame, events: str) -> DataFrame:
-    """Decodes the values of rows that do not come from the topic; returns them with a column for each field."""
+def decoded(rows: DataFrame, plan: str) -> DataFrame:
+    """Decodes the values of rows that do not come from the topic; returns them with a column for each field.
+
+    `plan` is a decoding plan: see `Reader.plan`.
+    """
     spark = rows.sparkSession
-    options = {"events": events, "topic": "", "ranges": ""}
+    options = {"plan": plan, "topic": "", "ranges": ""}
     fields = spark.read.format(SOURCE).options(**options).load().drop(*_OF_RECORD).schema
     # A function in Java cannot return a text that is not UTF-8.
     returned = StructType([field if field.dataType != _TEXT else StructField(field.name, _BYTES) for field in fields])
     spark.udf.registerJavaFunction("tidemark_decode", "tidemark.DecodeEvents", returned)
-    event = F.call_function("tidemark_decode", F.col(c.VALUE), F.lit(events)).alias(_EVENT)
+    event = F.call_function("tidemark_decode", F.col(c.VALUE), F.lit(plan)).alias(_EVENT)
     each = [F.col(_EVENT)[field.name].cast(field.dataType).alias(field.name) for field in fields]
     return rows.withColumn(_EVENT, event).select(*rows.columns, *each)

@@ -10,10 +10,10 @@ from typing import Any, Final
 from pyspark.sql import Column
 
 from pipeline import columns as c
+from pipeline.decoding.field_names import words_of
+from pipeline.decoding.mapping import event_type_column, iso_millis, needed_columns
+from pipeline.decoding.projection import decoded_column
 from pipeline.errors import SetUpError
-from pipeline.fold.field_names import words_of
-from pipeline.fold.mapping import event_type_column, iso_millis, needed_columns
-from pipeline.fold.projection import decoded_column
 from schemas.fields import EventFields, TimeUnit
 
 _OWN: Final = (c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME, c.PAGE_URL, c.EVENT_ID)
@@ -66,8 +66,8 @@ class JsonProjection:
         _require_distinct([*self._further])
 
     @property
-    def events(self) -> str:
-        """The fields that Java decodes, as JSON."""
+    def plan(self) -> str:
+        """The decoding plan: the fields that Java decodes, as JSON."""
         read = [*self._roles.values(), *self._further.values()]
         return json.dumps({"fields": [field.as_json() for field in read]})
 

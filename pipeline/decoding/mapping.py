@@ -8,11 +8,11 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
+from pipeline.decoding.alignment import AlignedField, Alignment, Field, Needs, without_null
+from pipeline.decoding.common_type import name_of, nullable_field, record_of
+from pipeline.decoding.field_names import words_of
+from pipeline.decoding.projection import UNKNOWN_TYPE, Path, decoded_column
 from pipeline.errors import SetUpError
-from pipeline.fold.alignment import AlignedField, Alignment, Field, Needs, without_null
-from pipeline.fold.common_type import name_of, nullable_field, record_of
-from pipeline.fold.field_names import words_of
-from pipeline.fold.projection import UNKNOWN_TYPE, Path, decoded_column
 from schemas.fields import VISIT, EventFields, EventSchemas, TimeUnit
 
 _WHOLE: Final = {"int", "long"}

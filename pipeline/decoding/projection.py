@@ -11,10 +11,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
+from pipeline.decoding.alignment import AlignedField, Alignment, Field
+from pipeline.decoding.common_type import nullable_field
+from pipeline.decoding.field_names import words_of
 from pipeline.errors import SetUpError
-from pipeline.fold.alignment import AlignedField, Alignment, Field
-from pipeline.fold.common_type import nullable_field
-from pipeline.fold.field_names import words_of
 from schemas.fields import EventSchemas
 
 UNKNOWN_TYPE: Final = "unknown"

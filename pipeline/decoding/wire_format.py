@@ -14,7 +14,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
-from pipeline.event_time.checks import Check
 from schemas.fields import GUID_BYTES, GUID_HEADER, EventSchemas, Guid
 
 ID_BYTES: Final = 4
@@ -25,8 +24,8 @@ _GUID: Final = b"\1"
 FRAME_BYTES: Final = len(_SHORT) + ID_BYTES
 _LONG_FRAME_BYTES: Final = len(_LONG) + ID_BYTES
 _GUID_FRAME_BYTES: Final = len(_GUID) + GUID_BYTES
-_MOST_UNKNOWN: Final = 20
-"""At most this many unknown schema ids are returned."""
+_MOST_IDS: Final = 20
+"""At most this many schema ids are returned."""
 
 
 def id_bytes(schema_id: int) -> bytes:
@@ -67,28 +66,26 @@ def has_known_schema(schemas: EventSchemas) -> Column:
     )
 
 
-def unknown_schema_ids(rejected: pa.Table, excluded: Collection[int]) -> list[int]:
-    """Returns up to 20 unknown schema ids that records name, except those in `excluded`; empty if no other is left."""
-    values = rejected.filter(pc.field(c.CHECK) == int(Check.SCHEMA_ID))[c.VALUE]
+def schema_ids(values: pa.ChunkedArray, excluded: Collection[int]) -> list[int]:
+    """Returns up to 20 schema ids that `values` name, except those in `excluded`; empty if no other is left."""
     has_long = pc.greater_equal(pc.binary_length(values), _LONG_FRAME_BYTES)
     is_long = pc.and_(pc.starts_with(values, pattern=_LONG), has_long)
     long, short = (pc.binary_slice(values, len(start), len(start) + ID_BYTES) for start in (_LONG, _SHORT))
     guids = pc.binary_slice(values, len(_GUID), _GUID_FRAME_BYTES)
     ids = pc.if_else(pc.starts_with(values, pattern=_GUID), guids, pc.if_else(is_long, long, short))
     # Noise may name millions of ids: this many contain enough that are not excluded.
-    some_ids = pc.unique(ids)[: len(excluded) + _MOST_UNKNOWN]
-    return [each for each in map(_id_of, some_ids.to_pylist()) if each not in excluded][:_MOST_UNKNOWN]
+    some_ids = pc.unique(ids)[: len(excluded) + _MOST_IDS]
+    return [each for each in map(_id_of, some_ids.to_pylist()) if each not in excluded][:_MOST_IDS]
 
 
-def unknown_schema_ids_in_spark(folded: DataFrame, excluded: Collection[int]) -> list[int]:
-    """Returns `unknown_schema_ids` of rows that Spark has, by a Spark job."""
+def schema_ids_in_spark(rows: DataFrame, excluded: Collection[int]) -> list[int]:
+    """Returns `schema_ids` of the column `value` of rows that Spark has, by a Spark job."""
     short, long = (F.substring(c.VALUE, len(start) + 1, ID_BYTES) for start in (_SHORT, _LONG))
     guid = F.substring(c.VALUE, len(_GUID) + 1, GUID_BYTES)
     is_long = _starts_with(_LONG) & (F.length(c.VALUE) >= _LONG_FRAME_BYTES)
     schema_id = F.when(_starts_with(_GUID), guid).when(is_long, long).otherwise(short).alias("schema_id")
-    ids = folded.where((F.col(c.CHECK) == int(Check.SCHEMA_ID)) & (F.col(c.GROUPING) == 0)).select(schema_id)
-    unknown = ids.where(~F.col("schema_id").isin([*map(id_bytes, excluded)])).distinct().limit(_MOST_UNKNOWN)
-    return [_id_of(bytes(row.schema_id)) for row in unknown.collect()]
+    ids = rows.select(schema_id).where(~F.col("schema_id").isin([*map(id_bytes, excluded)]))
+    return [_id_of(bytes(row.schema_id)) for row in ids.distinct().limit(_MOST_IDS).collect()]
 
 
 def _starts_with(start: bytes) -> Column:

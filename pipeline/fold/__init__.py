@@ -1,1 +1,1 @@
-"""Folds a batch in Spark: decodes Kafka records, checks each, and aggregates them; reads and writes no table."""
+"""Folds a batch in Spark: checks each decoded record, and aggregates them; reads and writes no table."""

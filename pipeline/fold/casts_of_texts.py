@@ -7,8 +7,8 @@ from typing import Final
 from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, StringType, StructType
 
+from pipeline.decoding.decode import Reader, decoded
 from pipeline.errors import SetUpError
-from pipeline.fold.decode import Reader, decoded
 from pipeline.runtime.pyspark_internals import planned_expressions
 
 _CAST: Final = re.compile(r"(?<!try_)\bcast\((?P<field>\w+)#\d+(?P<path>(?:\.\w+)*) as (?P<kind>\w+)")
@@ -35,7 +35,7 @@ def require_no_cast_of_text(spark: SparkSession, events: Reader, conditions: Map
 
 
 def _schema(spark: SparkSession, events: Reader) -> StructType:
-    return decoded(spark.createDataFrame([], "value binary"), events.events).select(*events.columns).schema
+    return decoded(spark.createDataFrame([], "value binary"), events.plan).select(*events.columns).schema
 
 
 def _sample(kind: DataType) -> str:

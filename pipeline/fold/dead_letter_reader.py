@@ -6,10 +6,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
+from pipeline.decoding.decode import decoded, reader
 from pipeline.event_time.policy import Policy
 from pipeline.fold.conditions import condition_names, fields_and_conditions
-from pipeline.fold.decode import decoded, reader, stored_keys
-from pipeline.fold.grouping_sets import KEYS
+from pipeline.fold.grouping_sets import KEYS, stored_keys
 from pipeline.fold.judge import check_of, time_of
 from pipeline.fold.pseudonym_columns import fields_of_letters
 from schemas.fields import EventSchemas
@@ -31,7 +31,7 @@ def late_events(
     names = (c.REASON, c.TOPIC, c.PARTITION, c.OFFSET, c.WATERMARK, c.BATCH, c.KAFKA_TIMESTAMP, c.VALUE)
     stored = {name: F.col(name) for name in names}
     events, conditions = reader(schemas, needed), condition_names(policy)
-    rows, fields = decoded(dead_letters.select(*names), events.events), events.columns
+    rows, fields = decoded(dead_letters.select(*names), events.plan), events.columns
     if hidden:
         fields = fields_of_letters(dead_letters, events.names, rows.select(*fields))
     for selection in fields_and_conditions(stored, fields, events.names, conditions):

@@ -3,7 +3,6 @@
 The rows of the first half are cached until then, so records are still read and decoded once.
 """
 
-import json
 from typing import Final
 
 import pyarrow as pa
@@ -11,11 +10,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
+from pipeline.decoding.decode import may_have_field
 from pipeline.errors import SetUpError
 from pipeline.event_time.checks import is_counted
 from pipeline.event_time.event_ids import Ids, Longs
-from pipeline.fold.field_names import FieldNames
-from pipeline.fold.writer_schema import normal_schema
 from schemas.fields import EventSchemas
 
 REPEATED: Final = "repeated"
@@ -26,10 +24,7 @@ PARTITION_STEP: Final = 2**48
 
 def require_event_id(schemas: EventSchemas) -> None:
     """Raises SetUpError if no event can have an id. JSON has no schema that excludes it."""
-    if schemas.format == "json":
-        return
-    records = [json.loads(normal_schema(schema_id, text)) for schema_id, text in schemas.texts.items()]
-    if schemas.fields.event_id == c.EVENT_ID and c.EVENT_ID not in FieldNames(records):
+    if schemas.fields.event_id == c.EVENT_ID and not may_have_field(schemas, c.EVENT_ID):
         raise SetUpError(
             f"deduplicate is {c.EVENT_ID}, but no schema of the events has a field {c.EVENT_ID}: "
             "set it to off, or name the field in schemas.mapping.event_id"

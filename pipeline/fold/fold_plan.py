@@ -72,9 +72,9 @@ class FoldPlan:
         self._ages, self._age_sums = statistic_columns(grid.keys)
 
     @property
-    def events(self) -> str:
-        """The events that a fold reads (see `Reader.events`)."""
-        return self._records.events
+    def decoding_plan(self) -> str:
+        """How a fold's records are decoded (see `Reader.plan`)."""
+        return self._records.decoding_plan
 
     def fold(self, records: DataFrame, context: BatchContext) -> DataFrame:
         """Runs both halves of a fold, for decoded records without duplicates, and returns the unpacked rows."""

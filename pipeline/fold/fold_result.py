@@ -6,7 +6,11 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
+from pipeline import columns as c
+from pipeline.decoding.wire_format import schema_ids, schema_ids_in_spark
+from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Consumer
 from pipeline.event_time.tallies import Statistic
 from pipeline.fold import driver_chunks
@@ -15,7 +19,6 @@ from pipeline.fold.frames import driver_rows
 from pipeline.fold.grouping_sets import Groupings
 from pipeline.fold.rejected_fields import NOT_REJECTED, REJECTED
 from pipeline.fold.statistics import ROW_BYTES
-from pipeline.fold.wire_format import unknown_schema_ids, unknown_schema_ids_in_spark
 
 
 class FoldResult(Protocol):
@@ -71,7 +74,8 @@ class OnDriver:
     def unknown_schema_ids(self, excluded: Collection[int]) -> list[int]:
         """Returns ids from the rejected records, without Spark."""
         rejected = self._rows.filter(pc.field(REJECTED).is_valid())
-        return unknown_schema_ids(self._plan.unpacked_rows(rejected), excluded)
+        rows = self._plan.unpacked_rows(rejected)
+        return schema_ids(rows.filter(pc.field(c.CHECK) == int(Check.SCHEMA_ID))[c.VALUE], excluded)
 
 
 class InSpark:
@@ -105,4 +109,6 @@ class InSpark:
 
     def unknown_schema_ids(self, excluded: Collection[int]) -> list[int]:
         """Returns ids that a Spark job reads from the cached rows."""
-        return unknown_schema_ids_in_spark(self.frame if self._rejected is None else self._rejected, excluded)
+        rows = self.frame if self._rejected is None else self._rejected
+        unknown = (F.col(c.CHECK) == int(Check.SCHEMA_ID)) & (F.col(c.GROUPING) == 0)
+        return schema_ids_in_spark(rows.where(unknown), excluded)

@@ -9,11 +9,11 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
+from pipeline.decoding.projection import UNKNOWN_TYPE
+from pipeline.decoding.wire_format import has_frame, has_known_schema
 from pipeline.event_time import rules
 from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Policy, TimeOf
-from pipeline.fold.projection import UNKNOWN_TYPE
-from pipeline.fold.wire_format import has_frame, has_known_schema
 from schemas.fields import EventSchemas
 
 

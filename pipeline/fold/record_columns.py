@@ -8,22 +8,22 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
+from pipeline.decoding.decode import Reader, reader
+from pipeline.decoding.projection import UNKNOWN_TYPE
+from pipeline.decoding.wire_format import frame
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.checks import Check, is_counted, moves_watermark
 from pipeline.event_time.policy import Policy
 from pipeline.fold.conditions import condition_names, fields_and_conditions
-from pipeline.fold.decode import Reader, reader, stored_keys
 from pipeline.fold.duplicates import id_columns, record_position, require_event_id
 from pipeline.fold.erased_records import ErasedRecords
-from pipeline.fold.grouping_sets import Groupings, groupings
+from pipeline.fold.grouping_sets import Groupings, groupings, stored_keys
 from pipeline.fold.judge import check_of, readable, time_of
 from pipeline.fold.packed import GROUP, packed
-from pipeline.fold.projection import UNKNOWN_TYPE
 from pipeline.fold.pseudonym_columns import ToPseudonym, require_one_name, stored_bytes
 from pipeline.fold.rejected_fields import NOT_REJECTED, POSITION, REJECTED, STORED_FIELDS, USER
 from pipeline.fold.selection import Selection
 from pipeline.fold.statistics import NOW
-from pipeline.fold.wire_format import frame
 from schemas.fields import EventSchemas
 
 ARRIVAL: Final = "arrived"
@@ -67,8 +67,8 @@ class RecordColumns:
         if ids:
             require_event_id(schemas)
         events = reader(schemas, named_sql(policy, stored_keys(schemas) if to_pseudonym else ()))
-        self.events = events.events
-        """The events to decode, as JSON, for `TopicRanges` or `decoded`."""
+        self.decoding_plan = events.plan
+        """See `Reader.plan`; for `TopicRanges` or `decoded`."""
         if to_pseudonym:
             require_one_name(events.same_as_user)
         self._stored_bytes = stored_bytes(events.names, to_pseudonym, frame(schemas)) if to_pseudonym else {}

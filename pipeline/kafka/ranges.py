@@ -19,8 +19,8 @@ class TopicRanges:
     starts: Mapping[int, int]
     ends: Mapping[int, int]
 
-    def read(self, events: str) -> DataFrame:
-        """Returns the records with the fields that `events` names (see `pipeline.fold.decode.Reader`).
+    def read(self, plan: str) -> DataFrame:
+        """Returns the records with the fields of the decoding `plan` (see `pipeline.decoding.decode.Reader`).
 
         A partition without a start is read from offset 0. A task fails if offsets were deleted, or no record comes for
         half a minute. Raises SetUpError if a file of the settings cannot be used.
@@ -31,6 +31,6 @@ class TopicRanges:
             "topic": self.kafka.topic,
             "ranges": ",".join(ranges),
             "tasks": str(self.spark.sparkContext.defaultParallelism),
-            "events": events,
+            "plan": plan,
         }
         return self.spark.read.format(SOURCE).options(**options).load()

@@ -70,7 +70,7 @@ class FoldStep:
         with ExitStack() as until_written:
             with self._resources.timed("fold"), ExitStack() as until_folded:
                 count = sum(end - before.positions.get(partition, end) for partition, end in ranges.ends.items())
-                records = ranges.read(plan.events)
+                records = ranges.read(plan.decoding_plan)
                 keeps_apart = self._guesses.are_many_rejected(count, lambda: plan.sample(records, context))
                 keyed = plan.keyed(records, context, keeps_apart=keeps_apart)
                 if keeps_apart:

@@ -7,8 +7,8 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
+from pipeline.decoding.decode import decoded
 from pipeline.errors import SetUpError
-from pipeline.fold.decode import decoded
 from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.record_columns import BatchContext
 from pipeline.runtime.classes import ARCHIVE, QUIET
@@ -57,7 +57,7 @@ def _load(archive: Path) -> int:
     fold = FoldPlan(EventSchemas(load_schemas()), Settings().policy(), 1)
 
     def each(batch: DataFrame, _: int) -> None:
-        records = decoded(batch.selectExpr(*_RECORD), fold.events)
+        records = decoded(batch.selectExpr(*_RECORD), fold.decoding_plan)
         packed = fold.packed(fold.keyed(records, BatchContext(None, 0))).persist()
         fold.spark_statistics(fold.unpacked(packed), 0).toArrow()
         packed.toArrow()

@@ -6,8 +6,8 @@ from typing import Final
 
 import structlog
 
+from pipeline.decoding.decode import projection_of
 from pipeline.errors import SetUpError, Unreachable
-from pipeline.fold.decode import projection_of
 from pipeline.kafka.registry import Registry
 from pipeline.tables.event_schemas import store_schemas
 from pipeline.tables.store_errors import one_line

@@ -10,7 +10,7 @@ from typing import Any, Final
 import fastavro
 import pytest
 
-from pipeline.fold.decode import reader
+from pipeline.decoding.decode import reader
 from pipeline.kafka.ranges import TopicRanges
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import KafkaSettings, SparkSettings
@@ -95,7 +95,7 @@ def test_rows_of_mixed_versions_have_the_values_of_their_records_however_the_ran
     kafka = KafkaSettings(bootstrap_servers=broker.bootstrap_servers, topic=topic)
     cuts = [0, *sorted(chance.sample(range(1, COUNT), 3)), COUNT]
     for start, end in pairwise(cuts):
-        rows = TopicRanges(spark, kafka, {0: start}, {0: end}).read(events.events)
+        rows = TopicRanges(spark, kafka, {0: start}, {0: end}).read(events.plan)
         columns = [column.alias(name) for name, column in zip(events.names, events.columns, strict=True)]
         found = [row.asDict(recursive=True) for row in rows.orderBy("offset").select(*columns).collect()]
         for offset, (row, fields) in enumerate(zip(found, sent[start:end], strict=True), start):

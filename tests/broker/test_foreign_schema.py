@@ -13,8 +13,8 @@ import pytest
 
 from pipeline.app import open_service
 from pipeline.cli import main
+from pipeline.decoding.decode import decoded, reader
 from pipeline.errors import SetUpError
-from pipeline.fold.decode import decoded, reader
 from pipeline.fold.duplicates import require_event_id
 from pipeline.instants import now_ms
 from pipeline.runtime.spark import spark_session
@@ -194,7 +194,7 @@ def test_a_time_of_any_unit_becomes_milliseconds_and_an_invalid_time_becomes_zer
     plain = {**schema, "fields": [schema["fields"][0], {"name": "when", "type": _plain(avro)}]}
     bodies = [written({"who": "ann", "when": value}, plain) for value in values]
     rows = spark.createDataFrame(pa.table({"value": pa.array(bodies, pa.binary())}))
-    read = decoded(rows, events.events).select(*events.columns).collect()
+    read = decoded(rows, events.plan).select(*events.columns).collect()
     assert [row["event_time"] for row in read] == list(values.values())
     assert {(row["user_id"], row["event_type"]) for row in read} == {("ann", "visit")}
 

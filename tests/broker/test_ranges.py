@@ -9,7 +9,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from pipeline.fold.decode import reader
+from pipeline.decoding.decode import reader
 from pipeline.kafka.broker_errors import is_of_broker
 from pipeline.kafka.ranges import TopicRanges
 from pipeline.runtime.connector import SOURCE
@@ -37,7 +37,7 @@ def spark() -> SparkSession:
 
 @pytest.fixture(scope="module")
 def events() -> str:
-    return reader(EventSchemas(load_schemas())).events
+    return reader(EventSchemas(load_schemas())).plan
 
 
 def sent(broker: Cluster, topic: str, partition: int, **options: Any) -> list[Record]:
@@ -80,9 +80,9 @@ def test_every_codec_is_read_in_ranges_of_any_size(
 ) -> None:
     topic = make_topic(len(CODECS), **ANY_TIMESTAMP)
     expected = [
-        (number, offset, *rest)
+        (number, offset, key, value, time_ms)
         for number, codec in enumerate(CODECS)
-        for offset, (_, _, *rest) in enumerate(sent(broker, topic, number, **{"compression.type": codec}))
+        for offset, (_, _, key, value, time_ms) in enumerate(sent(broker, topic, number, **{"compression.type": codec}))
     ]
     starts = dict.fromkeys(range(len(CODECS)), 0)
     for end in (1, 7, 7, 150, len(CONTENTS)):  # what was fetched beyond a range is kept for the next one
@@ -111,7 +111,7 @@ def test_a_range_that_never_ends_fails_in_a_sentence(
         "kafka.bootstrap.servers": broker.bootstrap_servers,
         "topic": topic,
         "ranges": "0:0:1",
-        "events": events,
+        "plan": events,
         "poll.timeout.ms": "500",
     }
     rows = spark.read.format(SOURCE).options(**options).load()

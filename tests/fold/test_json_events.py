@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from pipeline.app import check_plan
+from pipeline.decoding.decode import decoded, reader
+from pipeline.decoding.json_projection import JsonProjection
 from pipeline.errors import SetUpError
 from pipeline.event_time.checks import Check
-from pipeline.fold.decode import decoded, reader
 from pipeline.fold.duplicates import require_event_id
-from pipeline.fold.json_projection import JsonProjection
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import Settings, SparkSettings
 from schemas.fields import EventFields, EventSchemas
@@ -38,7 +38,7 @@ def as_json(**changes: Any) -> bytes:
 
 def fields_of(fields: EventFields, sql: str) -> dict[str, tuple[str, str]]:
     """Returns path and kind of what Java reads, by name."""
-    read = json.loads(JsonProjection(fields, sql).events)["fields"]
+    read = json.loads(JsonProjection(fields, sql).plan)["fields"]
     return {field["name"]: (".".join(field["path"]), field["as"]) for field in read}
 
 
@@ -141,7 +141,7 @@ def test_a_time_becomes_milliseconds(unit: Any, values: dict[Any, int]) -> None:
     events = reader(EventSchemas({}, EventFields(user="u", time="t", time_unit=unit, kind=""), format="json"))
     texts = [json.dumps({"u": "ann", "t": value}).encode() for value in values]
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
-    rows = decoded(spark.createDataFrame(pa.table({"value": pa.array(texts, pa.binary())})), events.events)
+    rows = decoded(spark.createDataFrame(pa.table({"value": pa.array(texts, pa.binary())})), events.plan)
     read = rows.select(*events.columns).collect()
     assert [row["event_time"] for row in read] == [*values.values()]
     assert {(row["user_id"], row["event_type"]) for row in read} == {("ann", "visit")}

@@ -7,8 +7,8 @@ import pytest
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
+from pipeline.decoding.decode import decoded
 from pipeline.event_time.checks import Check
-from pipeline.fold.decode import decoded
 from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.packed import unpacked
 from pipeline.fold.record_columns import MOVING_TIME, BatchContext
@@ -50,7 +50,7 @@ def judged(*seconds: tuple[float, float]) -> list[tuple[Check, float | None]]:
         schema=RECORDS,
     )
     context = BatchContext(NOW - NOW % MINUTE - 5 * MINUTE, NOW)
-    keyed = plan.keyed(decoded(spark.createDataFrame(rows), plan.events), context)
+    keyed = plan.keyed(decoded(spark.createDataFrame(rows), plan.decoding_plan), context)
     found = keyed.select(*unpacked(plan.groupings, 1), F.col(MOVING_TIME)).toArrow().to_pylist()
     return [
         (Check(row[c.CHECK]), row[MOVING_TIME] if row[MOVING_TIME] is None else (row[MOVING_TIME] - NOW) / SECOND)

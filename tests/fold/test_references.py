@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from pipeline.decoding.writer_schema import normal_schema
 from pipeline.errors import SetUpError
-from pipeline.fold.writer_schema import normal_schema
 from schemas.references import with_types
 
 ADDRESS = json.dumps(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from pipeline.decoding.decode import projection_of
 from pipeline.errors import SetUpError
-from pipeline.fold.decode import projection_of
 from pipeline.settings.schema_settings import MappingSettings
 from schemas.fields import EventFields, EventSchemas
 from tests.support.folded import MAPPED, record

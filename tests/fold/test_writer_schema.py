@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from pipeline.decoding.writer_schema import normal_schema
 from pipeline.errors import SetUpError
-from pipeline.fold.writer_schema import normal_schema
 
 
 def record(*fields: Any, **more: Any) -> dict[str, Any]:

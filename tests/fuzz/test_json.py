@@ -7,7 +7,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pytest
 
-from pipeline.fold.decode import decoded
+from pipeline.decoding.decode import decoded
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import SparkSettings
 from tests.fuzz.json_oracle import NOT_UTF8, NotJson, at, event_of, id_of, millis_of, number_of, text_of

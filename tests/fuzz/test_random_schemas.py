@@ -11,11 +11,11 @@ import pytest
 from hypothesis import assume, event, given, settings
 
 from pipeline.app import check_plan
+from pipeline.decoding.decode import decoded, projection_of, reader
+from pipeline.decoding.mapping import MappedProjection
+from pipeline.decoding.projection import OwnProjection
 from pipeline.errors import SetUpError
 from pipeline.event_time.checks import Check
-from pipeline.fold.decode import decoded, projection_of, reader
-from pipeline.fold.mapping import MappedProjection
-from pipeline.fold.projection import OwnProjection
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import Settings, SparkSettings
 from producers.encode import header
@@ -108,7 +108,7 @@ def test_spark_reads_what_is_accepted(topic: Topic) -> None:
     events = reader(EventSchemas(texts, fields), words)
     values = [header(schema_id) + body_of(schemas[schema_id], record) for schema_id, record in records.items()]
     rows = spark.createDataFrame(pa.table({"value": pa.array(values, pa.binary())}))
-    found = decoded(rows, events.events).select(*events.columns).collect()
+    found = decoded(rows, events.plan).select(*events.columns).collect()
     for row, (schema_id, record) in zip(found, records.items(), strict=True):
         user = value_of(schemas[schema_id], record, fields.user)
         if "." not in fields.user:

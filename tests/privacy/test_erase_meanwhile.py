@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.amend.erase import pane_erasure
 from pipeline.amend.erase.erasure import erase_person
+from pipeline.amend.erase.pane_erasure import remove
 from pipeline.errors import TransientError
 from pipeline.event_time.firing import Firing
 from pipeline.results.corrections import Corrections
@@ -82,15 +82,15 @@ def test_events_that_are_published_and_whose_panes_are_dropped_while_it_counts_a
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = Site(tmp_path, SMALL).open().batch(Event(1, WHOM), Event(2)).batch(Event(21), publish=False)
-    handle, acts = pane_erasure.Handle, [lambda: site.publish_again().compact()]
+    acts = [lambda: site.publish_again().compact()]
 
     def handle_later(uri: str) -> Handle:
         """Publishes and drops panes once, after the erasure has read the results and before it reads the panes."""
         while acts:
             acts.pop()()
-        return handle(uri)
+        return Handle(uri)
 
-    monkeypatch.setattr(pane_erasure, "Handle", handle_later)
+    monkeypatch.setattr(f"{remove.__module__}.Handle", handle_later)
     erasing(tmp_path)()
     assert not acts
     assert files_with(tmp_path, WHOM) == set()

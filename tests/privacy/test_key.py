@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from pipeline.decoding.decode import projection_of
 from pipeline.errors import SetUpError
-from pipeline.fold.decode import projection_of
 from pipeline.fold.pseudonym_columns import require_one_name
 from pipeline.pseudonyms import Pseudonyms
 from pipeline.settings.model import Settings

@@ -9,13 +9,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline import columns as c
-from pipeline.event_time.checks import Check
+from pipeline.decoding.wire_format import id_bytes, schema_ids, schema_ids_in_spark
 from pipeline.event_time.tallies import Tallies
 from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.fold_result import FoldResult, InSpark, OnDriver
 from pipeline.fold.outputs import dead_letters, panes
 from pipeline.fold.record_columns import BatchContext
-from pipeline.fold.wire_format import id_bytes, unknown_schema_ids, unknown_schema_ids_in_spark
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import Settings, SparkSettings
 from producers.encode import header
@@ -86,25 +85,23 @@ def test_both_have_the_same_statistics_and_the_same_unknown_schemas(spark: Spark
 
 def test_no_more_ids_are_read_from_noise_than_are_asked_for() -> None:
     values = [b"\0" + number.to_bytes(4, "big") + b"x" for number in range(100)] * 2
-    rows = pa.table({c.CHECK: pa.array([int(Check.SCHEMA_ID)] * 200, pa.int32()), c.VALUE: pa.array(values)})
-    assert unknown_schema_ids(rows, ()) == [*range(20)]
-    assert unknown_schema_ids(rows, range(95)) == [*range(95, 100)]
-    assert unknown_schema_ids(rows, range(100)) == []
+    column = pa.chunked_array([values])
+    assert schema_ids(column, ()) == [*range(20)]
+    assert schema_ids(column, range(95)) == [*range(95, 100)]
+    assert schema_ids(column, range(100)) == []
 
 
 def test_unknown_ids_of_eight_bytes_are_returned() -> None:
     values = [b"\0\0\0\0\0\0\0\0\x07x", b"\0\0\0\0\x09x", b"\0\0\0\0\0"]
-    rows = pa.table({c.CHECK: [int(Check.SCHEMA_ID)] * 3, c.VALUE: pa.array(values, pa.binary())})
-    assert unknown_schema_ids(rows, ()) == [7, 9, 0]
+    assert schema_ids(pa.chunked_array([values]), ()) == [7, 9, 0]
 
 
 @pytest.mark.jvm
 def test_unknown_guids_are_returned_wherever_the_rows_are(spark: SparkSession) -> None:
     guids = [Guid(number) for number in (2**127, 7)]
     values = [b"\1" + id_bytes(each) + b"x" for each in guids]
-    rows = pa.table({
-        c.CHECK: [int(Check.SCHEMA_ID)] * 2, c.VALUE: pa.array(values, pa.binary()), c.GROUPING: [0] * 2
-    })  # fmt: skip
-    for found in (unknown_schema_ids(rows, ()), unknown_schema_ids_in_spark(spark.createDataFrame(rows), ())):
+    column = pa.chunked_array([values])
+    rows = spark.createDataFrame(pa.table({c.VALUE: column}))
+    for found in (schema_ids(column, ()), schema_ids_in_spark(rows, ())):
         assert {*map(str, found)} == {*map(str, guids)}
-    assert unknown_schema_ids(rows, guids) == unknown_schema_ids_in_spark(spark.createDataFrame(rows), guids) == []
+    assert schema_ids(column, guids) == schema_ids_in_spark(rows, guids) == []

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
+from pipeline.decoding.decode import decoded
 from pipeline.event_time.checks import Check
-from pipeline.fold.decode import decoded
 from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.packed import unpacked
 from pipeline.fold.record_columns import BatchContext
@@ -34,7 +34,7 @@ _RECORDS: Final = pa.schema(
 def as_read(rows: DataFrame, plan: FoldPlan) -> DataFrame:
     """Returns rows as Spark's own source of Kafka has them as the records that a plan folds."""
     records = rows.select("key", "value", "partition", "offset", F.unix_millis("timestamp").alias("kafka_timestamp"))
-    return decoded(records, plan.events)
+    return decoded(records, plan.decoding_plan)
 
 
 def record(*fields: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -77,6 +77,6 @@ def verdicts_of(
     count = len(values)
     plan = FoldPlan(schemas, policy, count)
     rows = pa.table([[b"k"] * count, values, [*range(count)], [0] * count, [kafka_timestamp] * count], schema=_RECORDS)
-    keyed = plan.keyed(decoded(spark.createDataFrame(rows), plan.events), BatchContext(None, NOW))
+    keyed = plan.keyed(decoded(spark.createDataFrame(rows), plan.decoding_plan), BatchContext(None, NOW))
     found = keyed.select(*unpacked(plan.groupings, count)).toArrow().to_pylist()
     return [(Check(row[c.CHECK]), row[c.FLAGS] == 1) for row in found]

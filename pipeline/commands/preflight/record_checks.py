@@ -12,13 +12,13 @@ from command_line.counts import counted
 from pipeline import columns as c
 from pipeline.app import check_plan, schema_store, subject_of
 from pipeline.commands.preflight.check_result import CheckResult, failure, passed, warning
+from pipeline.decoding.wire_format import FRAME_BYTES
 from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Verdict
 from pipeline.event_time.tallies import Statistic, Tallies
 from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.fold_result import InSpark
 from pipeline.fold.record_columns import BatchContext
-from pipeline.fold.wire_format import FRAME_BYTES
 from pipeline.kafka.clients import librdkafka_client
 from pipeline.kafka.ranges import TopicRanges
 from pipeline.kafka.topic import Topic
@@ -155,7 +155,7 @@ def _judge(schemas: SchemaStore, settings: Settings, newest: TopicRanges, now: i
     while True:
         check_plan(newest.spark, schemas.known, settings.policy())
         plan = FoldPlan(schemas.known, settings.policy(), len(newest.ends))
-        records = newest.read(plan.events)
+        records = newest.read(plan.decoding_plan)
         result = InSpark(plan, plan.packed(plan.keyed(records, BatchContext(None, now))), now, None)
         statistics: list[Statistic] = [*result.statistics]
         is_unknown = any(row.check == Check.SCHEMA_ID for row in statistics)
