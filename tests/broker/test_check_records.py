@@ -87,6 +87,52 @@ def test_the_newest_records_are_judged(
 
 
 @pytest.mark.slow
+def test_fields_that_no_event_has_and_all_reasons_are_named_as_in_the_topic(
+    broker: Cluster, make_topic: MakeTopic, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every view would be counted under no page, and no event would meet the condition."""
+    good: dict[str, object] = {"who": "ann", "what": "view", "when": now_ms(), "url": "/", "plan": "pro"}
+    odd: list[dict[str, object]] = [
+        {"who": ""},
+        {"what": "scroll"},
+        {"when": "yesterday"},
+        {"when": now_ms() + 10**9},
+        {"when": 5},
+    ]
+    events = [good, *({**good, **change} for change in odd)]
+    config = tmp_path / "tidemark.toml"
+    config.write_text("""
+[schemas]
+format = "json"
+[schemas.mapping]
+user = "who"
+time = "when"
+kind = "what"
+kinds = {view = "visit"}
+page = "properties.url"
+[reports.pages]
+keys = ["page_url"]
+where = "tier = 'pro' AND plan = 'pro'"
+""")
+    records = [Raw(json.dumps(each).encode()) for each in [*events, *[good] * 20]] + [Raw(b"?")]
+    assert check(broker, make_topic(partitions=1), tmp_path, records, f"--config={config}") == 0
+    lines = [line.split(maxsplit=2) for line in capsys.readouterr().out.splitlines() if line]
+    found = [words[2] for words in lines if words[:2] == ["warn", "fields"]]
+    assert [words.partition(" is null in all of 2")[0] for words in found] == ["properties.url", "tier"]
+    assert "does schemas.mapping.page name" in found[0]
+    (sentence,) = [words[2] for words in lines if words[:2] == ["warn", "records"]]
+    reasons = (
+        "21 counted",
+        "1 who is empty",
+        "1 what is neither",
+        "when is not between",
+        "1 future",
+        "JSON in UTF-8",
+    )
+    assert [reason for reason in reasons if reason not in sentence] == []
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sent", "code", "line"),
     [

@@ -1,31 +1,35 @@
 """Checks of the newest records: whether the service would read them as events, and if not, what they look like."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from command_line.counts import counted
 from pipeline import columns as c
 from pipeline.app import check_plan, schema_store, subject_of
 from pipeline.commands.preflight.check_result import CheckResult, failure, passed, warning
+from pipeline.decoding.decode import reader
 from pipeline.decoding.wire_format import FRAME_BYTES
 from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Verdict
 from pipeline.event_time.tallies import Statistic, Tallies
 from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.fold_result import InSpark
-from pipeline.fold.record_columns import BatchContext
+from pipeline.fold.record_columns import BatchContext, named_sql
 from pipeline.kafka.clients import librdkafka_client
 from pipeline.kafka.ranges import TopicRanges
 from pipeline.kafka.topic import Topic
 from pipeline.runtime.spark import spark_session
 from pipeline.service.schema_store import SchemaStore
 from pipeline.settings.model import Settings
-from schemas.fields import ID_HEADERS
+from pipeline.settings.schema_settings import MappingSettings
+from schemas.fields import ID_HEADERS, EventSchemas
 
 _SAMPLE: Final = 1_000
 """The number of records read, over all partitions."""
@@ -56,7 +60,7 @@ def check_records(settings: Settings, topic: Topic, now: Callable[[], int]) -> I
         return
     schemas = schema_store(settings)
     tallies, records = _judge(schemas, settings, newest, now())
-    read, reasons = tallies.total(), _in_words(tallies.reasons())
+    read, reasons = tallies.total(), _in_words(tallies.reasons(), settings.schemas.mapping)
     malformed, valid = tallies.total([Verdict.MALFORMED]), tallies.total([Verdict.COUNTED])
     newest_count = counted(read, "newest record")
     if not read:
@@ -71,6 +75,27 @@ def check_records(settings: Settings, topic: Topic, now: Callable[[], int]) -> I
         yield warning("records", f"{newest_count}: not all count: {reasons}")
     else:
         yield passed("records", f"{newest_count}: all count")
+    if valid:
+        yield from _check_fields(schemas.known, settings, records)
+
+
+def _check_fields(schemas: EventSchemas, settings: Settings, records: DataFrame) -> Iterator[CheckResult]:
+    """Warns of each field that reports read and that no event has; the fields of every event have verdicts."""
+    mapping = settings.schemas.mapping
+    events = reader(schemas, named_sql(settings.policy()))
+    read = records.select(*events.columns).where(F.col(c.USER_ID).isNotNull())
+    further = [name for name in events.names if name not in (c.USER_ID, c.EVENT_TIME, c.EVENT_TYPE)]
+    all_events, *counts = read.agg(F.count(F.lit(1)), *map(F.count, map(F.col, further))).first() or (0,)
+    for name in (name for name, count in zip(further, counts, strict=True) if not count):
+        field, setting = {
+            c.PAGE_URL: (mapping.page, "schemas.mapping.page"),
+            c.EVENT_ID: (mapping.event_id, "schemas.mapping.event_id"),
+        }.get(name, (name, "the reports"))
+        yield warning(
+            "fields",
+            f"{field} is null in all of {counted(all_events, 'event')} among the newest records: does {setting} name "
+            "the right field, and is it of that type?",
+        )
 
 
 def _cause(kind: str | None, unread_headers: Collection[str], settings: Settings) -> str:
@@ -163,5 +188,8 @@ def _judge(schemas: SchemaStore, settings: Settings, newest: TopicRanges, now: i
             return Tallies.of_rows(statistics), records
 
 
-def _in_words(reasons: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {reason}" for reason, count in Counter(reasons).most_common(4) if count)
+def _in_words(reasons: Mapping[str, int], mapping: MappingSettings) -> str:
+    """Returns all reasons with their counts; fields have the names that they have in the topic."""
+    names = {c.USER_ID: mapping.user, c.EVENT_TIME: mapping.time, c.EVENT_TYPE: mapping.kind}
+    words = (f"{count:,} {reason}" for reason, count in Counter(reasons).most_common() if count)
+    return re.sub(r"\w+", lambda word: names.get(word[0]) or word[0], ", ".join(words))
