@@ -11,7 +11,7 @@ from pipeline import columns as c
 from pipeline.decoding.alignment import AlignedField, Alignment, Field, Needs, without_null
 from pipeline.decoding.common_type import name_of, nullable_field, record_of
 from pipeline.decoding.field_names import words_of
-from pipeline.decoding.projection import UNKNOWN_TYPE, Path, decoded_column
+from pipeline.decoding.projection import MISSING_TYPE, UNKNOWN_TYPE, Path, decoded_column
 from pipeline.errors import SetUpError
 from schemas.fields import VISIT, EventFields, EventSchemas, TimeUnit
 
@@ -135,6 +135,7 @@ def event_type_column(fields: EventFields, raw: Column | None) -> Column:
     for kind in sorted({*fields.kinds.values()}):
         values = [value for value, meaning in fields.kinds.items() if meaning == kind]
         cases = cases.when(raw.isin(values), F.lit(kind))
+    cases = cases.when(F.coalesce(raw, F.lit("")) == "", F.lit(MISSING_TYPE))
     event_type: Column = cases.otherwise(F.lit(UNKNOWN_TYPE))
     return event_type
 

@@ -19,6 +19,8 @@ from schemas.fields import EventSchemas
 
 UNKNOWN_TYPE: Final = "unknown"
 """The symbol for event types of later versions."""
+MISSING_TYPE: Final = ""
+"""The event type of an event without a kind: it is malformed, also where other kinds are left out."""
 EVENT_TYPES: Final = ["visit", "click", UNKNOWN_TYPE]
 OURS: Final = (c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME)
 _TYPES: Final = {c.EVENT_TIME: {"type": "long", "logicalType": "timestamp-millis"}, c.USER_ID: "string"}

@@ -9,7 +9,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
-from pipeline.decoding.projection import UNKNOWN_TYPE
+from pipeline.decoding.projection import MISSING_TYPE, UNKNOWN_TYPE
 from pipeline.decoding.wire_format import has_frame, has_known_schema
 from pipeline.event_time import rules
 from pipeline.event_time.checks import Check
@@ -58,7 +58,7 @@ def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
     checks = {
         # Avro's reader accepts any bytes as a string; readers of Parquet do not.
         Check.TEXT: reduce(operator.or_, (~F.is_valid_utf8(name) for name in texts)),
-        Check.EVENT_TYPE: F.col(c.EVENT_TYPE) == UNKNOWN_TYPE,
+        Check.EVENT_TYPE: F.col(c.EVENT_TYPE).isin(UNKNOWN_TYPE, MISSING_TYPE),
         Check.USER_ID: F.col(c.USER_ID) == "",
         Check.EVENT_TIME: ~rules.in_range(own_time),
         Check.FUTURE: rules.is_future(own_time, kafka_timestamp, policy.max_future_skew_ms),

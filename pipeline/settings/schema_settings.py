@@ -32,7 +32,8 @@ class MappingSettings(Section):
     )
     """Kinds of events by value of that field."""
     other_kinds: Literal["malformed", "left_out"] = "malformed"
-    """Events with any other value: dead letters that are `malformed`, or `left_out` of everything but the ledger."""
+    """Events with any other value: dead letters that are `malformed`, or `left_out` of everything but the ledger; an
+    event without a kind is malformed."""
     page: FieldName = "page_url"
     """Field with the page: text."""
     event_id: FieldName = "event_id"

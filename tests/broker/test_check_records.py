@@ -15,6 +15,19 @@ from tests.support.kafka_cluster import Cluster
 from tests.support.topic_writer import Raw, event, send, value_of
 
 MakeTopic = Callable[..., str]
+MAPPED = """
+[schemas]
+format = "json"
+[schemas.mapping]
+user = "who"
+time = "when"
+kind = "what"
+kinds = {view = "visit"}
+page = "properties.url"
+[reports.pages]
+keys = ["page_url"]
+where = "tier = 'pro' AND plan = 'pro'"
+"""
 EVENT = json.dumps({"user_id": "ann", "time": 1}).encode()
 
 
@@ -101,19 +114,7 @@ def test_fields_that_no_event_has_and_all_reasons_are_named_as_in_the_topic(
     ]
     events = [good, *({**good, **change} for change in odd)]
     config = tmp_path / "tidemark.toml"
-    config.write_text("""
-[schemas]
-format = "json"
-[schemas.mapping]
-user = "who"
-time = "when"
-kind = "what"
-kinds = {view = "visit"}
-page = "properties.url"
-[reports.pages]
-keys = ["page_url"]
-where = "tier = 'pro' AND plan = 'pro'"
-""")
+    config.write_text(MAPPED)
     records = [Raw(json.dumps(each).encode()) for each in [*events, *[good] * 20]] + [Raw(b"?")]
     assert check(broker, make_topic(partitions=1), tmp_path, records, f"--config={config}") == 0
     lines = [line.split(maxsplit=2) for line in capsys.readouterr().out.splitlines() if line]

@@ -109,6 +109,16 @@ def test_each_value_is_counted_or_has_a_reason() -> None:
 
 
 @pytest.mark.jvm
+def test_an_event_without_a_kind_is_not_of_another_kind() -> None:
+    """It is malformed also where other kinds are left out, as is what has nothing of an event."""
+    kinds = {"view": Check.PASSED, "scroll": Check.OTHER_KIND, "": Check.EVENT_TYPE, None: Check.EVENT_TYPE}
+    values = [*(as_json(act=kind) for kind in kinds), b"{}"]
+    schemas = EventSchemas({}, MAPPED, format="json")
+    checks = [check for check, _ in verdicts_of(schemas, values, leaves_out_kinds=True)]
+    assert checks == [*kinds.values(), Check.EVENT_TYPE]
+
+
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     ("where", "met", "not_met"),
     [

@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import fastavro
@@ -69,11 +70,14 @@ def verdicts_of(
     where: str = "",
     kafka_timestamp: int = NOW,
     time: Mapping[str, str] | None = None,
+    *,
+    leaves_out_kinds: bool = False,
 ) -> list[tuple[Check, bool]]:
     """Returns for each value, in order, its check and whether it meets the condition of a report."""
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
     reports = {"few": {"keys": ["user_id"], "where": where}}
     policy = Settings.model_validate({"reports": reports, "time": time or {}}).policy()
+    policy = replace(policy, leaves_out_kinds=leaves_out_kinds)
     count = len(values)
     plan = FoldPlan(schemas, policy, count)
     rows = pa.table([[b"k"] * count, values, [*range(count)], [0] * count, [kafka_timestamp] * count], schema=_RECORDS)
