@@ -222,7 +222,8 @@ def test_a_correction_counts_once_even_after_an_earlier_correction_was_erased(tm
     site.batch(Event(21))
     site.batch(Event(31))
     found = user_totals(tmp_path)
-    assert (found["eve"], found["ann"]) == ((NOON, NOON, 1, 1, 0), (NOON + 11 * MINUTE, NOON + 31 * MINUTE, 3, 3, 0))
+    assert found.get("eve") == (NOON, NOON, 1, 1, 0)
+    assert found["ann"] == (NOON + 11 * MINUTE, NOON + 31 * MINUTE, 3, 3, 0)
     assert len(before.keys() - files(tmp_path).keys()) <= 2, "the buckets of the two"
     erase_person(Settings(warehouse=str(tmp_path)), "eve", timedelta(0))
     corrections = Corrections(str(tmp_path))

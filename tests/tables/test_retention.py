@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deltalake import DeltaTable
@@ -10,6 +11,7 @@ from deltalake import DeltaTable
 from pipeline.errors import Replaced, SetUpError
 from pipeline.event_time.reports import Report
 from pipeline.event_time.table_retention import TableRetention
+from pipeline.results.corrections import Corrections
 from pipeline.results.layout import create_tables
 from pipeline.results.retention import remove_by_age
 from tests.support.parsed_settings import parsed_settings
@@ -62,6 +64,26 @@ def test_the_laws_hold_of_what_is_left(tmp_path: Path, *, corrected_first: bool)
     assert windows(tmp_path, "page_views") == {90, 110, 130}
     alter(tmp_path, "page_views", drop(user_id="bob"))
     assert "is not shown" in sentences(tmp_path, OF_RESULTS)
+
+
+@pytest.mark.slow
+def test_a_correction_that_was_computed_before_its_window_was_removed_does_not_add_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The window had no row, so no file of it is rewritten by both."""
+    site = Site(tmp_path, replace(POLICY, reports=REPORTS[:1], totals=None)).open()
+    site.batch(Event(12), Event(35)).batch(Event(2, "dan"))
+    missing, ages = Corrections._missing, [lambda: age(site, {"page_views": TableRetention(0, 0)})]
+
+    def computed_before(*arguments: Any) -> Any:
+        found = missing(*arguments)
+        while ages:
+            ages.pop()()
+        return found
+
+    monkeypatch.setattr(Corrections, "_missing", computed_before)
+    site.correct()
+    assert windows(tmp_path, "page_views") == set()
 
 
 @pytest.mark.slow
