@@ -1,9 +1,11 @@
 """The settings of a Kafka client. Their names start with `kafka.`, in the pipeline and in the producers."""
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+from kafka_access.addresses import address
 
 Raw = dict[str, SecretStr]
 """A client's own properties. They are never displayed, because any of them may be a secret."""
@@ -38,7 +40,7 @@ class SaslSettings(_Section):
     """Password of the user."""
     password_file: Path | None = None
     """File with the password of the user, read at each attempt to connect."""
-    token_url: str | None = None
+    token_url: Annotated[str, address("set kafka.sasl.client_id and client_secret_file")] | None = None
     """URL that issues tokens for OAUTHBEARER."""
     client_id: str | None = None
     """Client id for OAUTHBEARER."""

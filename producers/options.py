@@ -9,6 +9,7 @@ import click
 from command_line.times import duration_ms, instant_ms
 from command_line.types import Parsed, named
 from command_line.verbs import SectionOption
+from kafka_access.addresses import without_credentials
 from producers.access import access_options
 from producers.delivery import Delivery
 from producers.encode import ENCODERS
@@ -28,6 +29,7 @@ def _kinds(text: str) -> tuple[Kind, ...]:
     return tuple(known[name] for name in text.split(","))
 
 
+_BROKERS: Final = Parsed("HOST:PORT,...", partial(without_credentials, instead="set kafka.sasl"))
 _WHOLE: Final = Parsed("COUNT", whole)
 _DURATION: Final = Parsed("DURATION", duration_ms)
 _LENGTH: Final = Parsed("DURATION", length_ms)
@@ -41,7 +43,7 @@ def broker_options() -> list[click.Option]:
     """Returns the options of every verb that sends: where to, and whether the topic may be created."""
     option = partial(SectionOption, section=KAFKA)
     return [
-        option(["--bootstrap-servers"], default="localhost:9092", metavar="HOST:PORT,...", help="Kafka brokers."),
+        option(["--bootstrap-servers"], default="localhost:9092", type=_BROKERS, help="Kafka brokers."),
         option(["--topic"], default="user-events", type=named("NAME"), help="Topic to send to."),
         option(["--create-topic"], is_flag=True, help="Create the topic if it does not exist."),
         option(["--partitions"], type=_WHOLE, default="4", help="Number of partitions of a created topic."),

@@ -10,6 +10,7 @@ import click
 
 from command_line.printable import printable
 from command_line.verbs import Verb
+from kafka_access.addresses import has_credentials
 from pipeline.commands.options import sources_options
 from pipeline.settings.load import settings_of
 from pipeline.settings.model import Settings
@@ -65,11 +66,16 @@ def _lines(setting: Setting, value: Any, configured: Any, sources: Sequence[Sour
         for key, entry in configured.items():
             location = _location((*setting.path, key), sources)
             line = f"{name}.{_key(key)}"
-            is_hidden = setting.is_secret or _SECRET.search(key)
+            is_hidden = setting.is_secret or _SECRET.search(key) or _has_credentials(entry)
             yield f"# {line} {_HIDDEN}  # {location}" if is_hidden else f"{line} = {_toml(entry)}  # {location}"
     else:
         location = _location(setting.path, sources)
-        yield f"# {name} {_HIDDEN}  # {location}" if setting.is_secret else f"{name} = {_toml(value)}  # {location}"
+        is_hidden = setting.is_secret or _has_credentials(value)
+        yield f"# {name} {_HIDDEN}  # {location}" if is_hidden else f"{name} = {_toml(value)}  # {location}"
+
+
+def _has_credentials(value: Any) -> bool:
+    return isinstance(value, str) and has_credentials(value)
 
 
 def _location(path: Sequence[str], sources: Sequence[Source]) -> str:

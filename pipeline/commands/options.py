@@ -1,9 +1,7 @@
 """Options that verbs share: the settings, the warehouse, times and durations."""
 
-import functools
-import re
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from functools import partial, reduce, wraps
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +18,7 @@ from pipeline.settings.load import CONFIG, Flags, read_file, read_sources, setti
 from pipeline.settings.model import Settings
 from pipeline.settings.setting_catalogue import Setting, catalogue
 from pipeline.settings.sources import Source
+from pipeline.settings.warehouse import Warehouse, absolute
 
 _SHORT: Final = {"kafka.bootstrap_servers": "--bootstrap-servers", "kafka.topic": "--topic", "kafka.start": "--start"}
 _USUAL: Final = (
@@ -36,14 +35,15 @@ VerbFunction = Callable[..., object]
 """A verb. Its exit code is 0 if it returns None."""
 
 
-def _positive(text: str) -> timedelta:
+def _validated(form: Any, text: str) -> Any:
+    """Returns a text as the type `form` of a setting. Raises ValueError with a sentence."""
     try:
-        return TypeAdapter(PositiveDuration).validate_python(text)
+        return TypeAdapter(form).validate_python(text)
     except ValidationError as error:
         raise ValueError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
 
 
-POSITIVE_DURATION: Final = Parsed("DURATION", _positive)
+POSITIVE_DURATION: Final = Parsed("DURATION", partial(_validated, PositiveDuration))
 TIME: Final = Parsed("TIME", instant_ms)
 """An ISO time, converted to milliseconds since 1970."""
 _COMPLETIONS: Final = {"FOLDER": "dir", "FILE": "file"}
@@ -53,7 +53,7 @@ _COMPLETIONS: Final = {"FOLDER": "dir", "FILE": "file"}
 def settings_options(run: VerbFunction) -> VerbFunction:
     """Adds every setting to a verb as an option, and passes the result as its argument `settings`."""
 
-    @functools.wraps(run)
+    @wraps(run)
     def with_settings(*arguments: Any, sources: Sequence[Source], **own: Any) -> object:
         return run(*arguments, settings=settings_of(sources), **own)
 
@@ -63,7 +63,7 @@ def settings_options(run: VerbFunction) -> VerbFunction:
 def sources_options(run: VerbFunction) -> VerbFunction:
     """Adds every setting to a verb as an option, and passes its argument `sources`, strongest first."""
 
-    @functools.wraps(run)
+    @wraps(run)
     def with_sources(*arguments: Any, config: Path | None, **own: Any) -> object:
         return run(*arguments, sources=read_sources(flags_of(click.get_current_context()), config), **own)
 
@@ -90,7 +90,7 @@ def selection_options(*reasons: str, by_default: str) -> Callable[[VerbFunction]
         ),
         click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing."),
     )
-    return lambda run: functools.reduce(lambda decorated, option: option(decorated), reversed(options), run)
+    return lambda run: reduce(lambda decorated, option: option(decorated), reversed(options), run)
 
 
 def flags_of(context: click.Context) -> Flags:
@@ -108,7 +108,7 @@ def warehouse_option(run: VerbFunction) -> VerbFunction:
         show_envvar=True,
         required=True,
         metavar="FOLDER",
-        callback=lambda _, __, value: _absolute(value),
+        callback=lambda _, __, value: _warehouse(value),
         help=next(setting.meaning for setting in catalogue() if setting.name == "warehouse"),
     )
     # Eager, because the file has the defaults of `--warehouse` and `--zone`.
@@ -118,15 +118,17 @@ def warehouse_option(run: VerbFunction) -> VerbFunction:
     return named(in_file(run))
 
 
+def _warehouse(text: str) -> str:
+    """Returns the absolute path or the URI of a warehouse. Raises click.BadParameter."""
+    try:
+        return absolute(_validated(Warehouse, text))
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
 def settings_in_file() -> Settings:
     """Returns the settings in the environment and in the file of `warehouse_option`. Raises SetUpError."""
     return settings_of(read_sources({}, click.get_current_context().meta.get(_FILE)))
-
-
-def _absolute(warehouse: str) -> str:
-    """Returns a folder as an absolute path, because engines and views may have another directory; a URI unchanged."""
-    is_uri = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", warehouse)
-    return str(Path(warehouse).absolute()) if warehouse and not is_uri else warehouse
 
 
 def _config_option(meaning: str, **more: Any) -> Callable[[VerbFunction], VerbFunction]:
@@ -168,8 +170,8 @@ def _option(setting: Setting) -> Callable[[VerbFunction], VerbFunction]:
         help=setting.meaning + default,
         expose_value=False,
         hidden=setting.is_secret,
-        callback=functools.partial(_keep, setting),
-        shell_complete=functools.partial(_complete, setting),
+        callback=partial(_keep, setting),
+        shell_complete=partial(_complete, setting),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from kafka_access.addresses import address
 from kafka_access.settings import JavaAccess
 from pipeline import columns as c
 from pipeline.event_time.malformed import MalformedLimit
@@ -35,6 +36,7 @@ from pipeline.settings.report_settings import (
 )
 from pipeline.settings.schema_settings import SchemasSettings
 from pipeline.settings.start_position import parse_start_position
+from pipeline.settings.warehouse import Warehouse
 from pipeline.settings.window_limits import check_windows
 
 
@@ -46,7 +48,7 @@ def _start(value: str) -> str:
 class KafkaSettings(JavaAccess):
     """The topic with the events, and its brokers."""
 
-    bootstrap_servers: Annotated[str, "HOST:PORT,..."] = ""
+    bootstrap_servers: Annotated[str, address("set kafka.sasl"), "HOST:PORT,..."] = ""
     """Brokers to ask first, `host:port,host:port`."""
     topic: str = ""
     """The topic of click and visit events."""
@@ -189,7 +191,7 @@ class DashboardSettings(Section):
 class SparkSettings(Section):
     """How Spark runs, unless `spark-submit` sets it."""
 
-    master: str | None = None
+    master: Annotated[str, address("set spark.conf")] | None = None
     """Spark master; by default the master of spark-submit, else this machine."""
     conf: dict[str, str] = Field(default_factory=dict)
     """Further Spark properties; they override Tidemark's own."""
@@ -211,7 +213,7 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,
     )
 
-    warehouse: Annotated[str, "FOLDER"] = ""
+    warehouse: Warehouse = ""
     """Folder or URI of the Delta tables."""
     log_format: LogFormat = "console"
     """Format of log lines on standard error: `console` for people, or `json`, an object per line."""

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
 
+from kafka_access.addresses import address
 from pipeline.settings.report_settings import Section
 from schemas.fields import CLICK, VISIT, EventFields, Format, JsonType, TimeUnit
 
@@ -55,7 +56,7 @@ class MappingSettings(Section):
 class RegistrySettings(Section):
     """A schema registry with the interface of Confluent's."""
 
-    url: Annotated[str, "URL"] = ""
+    url: Annotated[str, address("set username and password_file"), "URL"] = ""
     """Address of the registry, such as `https://registry:8081`; each schema is read at its first record, and cached."""
     subject: str = ""
     """Subject whose versions are read at the start; by default `<topic>-value`."""

@@ -35,7 +35,7 @@ _TIMES_SQL: Final[dict[Engine, str]] = {
     Engine.DELTA_RS: "arrow_cast(({}) * 1000, 'Timestamp(Microsecond, Some(\"UTC\"))')",
 }
 _TABLES_SQL: Final[dict[Engine, Callable[[TableSpec, str], str]]] = {
-    Engine.SPARK: lambda spec, warehouse: f"delta.`{spec.uri(warehouse)}`",
-    Engine.DUCKDB: lambda spec, warehouse: f"delta_scan('{spec.uri(warehouse)}')",
+    Engine.SPARK: lambda spec, warehouse: f"delta.`{spec.uri(warehouse).replace('`', '``')}`",
+    Engine.DUCKDB: lambda spec, warehouse: "delta_scan('{}')".format(spec.uri(warehouse).replace("'", "''")),
     Engine.DELTA_RS: lambda spec, _: f'"{spec.name}"',
 }

@@ -51,7 +51,7 @@ PATIENT = {"bound": "10s", "allowed_lateness": "1m", "idle_timeout": "1h"}
 def test_a_running_service_makes_of_a_disorderly_stream_what_was_sent(
     broker: Cluster, make_topic: MakeTopic, tmp_path: Path
 ) -> None:
-    topic, warehouse = make_topic(PARTITIONS), tmp_path / "warehouse"
+    topic, warehouse = make_topic(PARTITIONS), tmp_path / 'o\'brien `s` #1 "日本" & $x;'
     settings = settings_of(broker, topic, warehouse, time=PATIENT, batch={"interval": "200ms"})
     with running(settings):
         first = simulated(broker, topic, tmp_path / "first.json", "--rate", "3000", "--start-time", "2026-01-01T00:00Z")

@@ -1,9 +1,13 @@
 """Sources of settings that no person would write: each gets one short sentence and exit code 2, and no traceback."""
 
 import os
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipeline.cli import main
 
@@ -144,3 +148,30 @@ def test_the_end_of_an_options_name_is_enough_for_a_suggestion(
 ) -> None:
     assert main(words) == 2
     assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name", ["100% #1", "%20", "a\\b", "[x]", "{a,b}", "a*", "what?", "a\nb", "a\x1bb", "a\u202eb"]
+)
+def test_a_folder_that_an_engine_would_misread_is_refused_at_once(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / name)
+    for warehouse in (str(tmp_path / name), "clicks", f"file://{tmp_path}/{name}"):
+        for verb in (["config", "show"], ["run", "--topic=clicks"], ["check"], ["verify"], ["status"], ["sql"]):
+            assert main([*verb, f"--warehouse={warehouse}"]) == 2
+            said = capsys.readouterr().err
+            assert "has one of the characters % * ? [ ] { } \\ or one that cannot be printed" in said
+            assert said.count("\n") == 1 or "Usage" in said
+    assert not [*(tmp_path / name).iterdir()]
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20))
+def test_verbs_with_all_settings_refuse_the_same_folders_as_the_others(folder: str) -> None:
+    refused = []
+    for verb in (["config", "show"], ["live"]):
+        with redirect_stdout(StringIO()), redirect_stderr(errors := StringIO()):
+            main([*verb, f"--warehouse=/nowhere/{folder}"])
+        refused.append("has one of the characters" in errors.getvalue())
+    assert refused[0] == refused[1]

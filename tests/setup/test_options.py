@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import main
-from pipeline.commands.options import _absolute
+from pipeline.settings.warehouse import absolute
 from tests.support.cases import case
 
 WITH_A_WAREHOUSE = ["advise", "live", "reset-watermark", "sql", "sql-server", "status", "verify"]
@@ -118,4 +118,4 @@ def test_a_relative_path_is_that_of_the_command(
 
 @pytest.mark.parametrize("uri", ["s3://bucket/a", "file:///a", "dbfs:/a", "abfss://c@a/b"])
 def test_a_uri_stays_as_it_is(uri: str) -> None:
-    assert _absolute(uri) == uri
+    assert absolute(uri) == uri

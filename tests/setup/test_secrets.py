@@ -13,6 +13,7 @@ from pipeline.cli import main
 from pipeline.errors import SetUpError
 from pipeline.logs import configure_logs
 from pipeline.settings.model import Settings
+from pipeline.settings.setting_catalogue import Setting, catalogue
 from tests.support.parsed_settings import parsed_settings
 
 MARK = "hunter2bqkz"
@@ -71,6 +72,83 @@ def test_an_error_about_a_secret_does_not_contain_it(
     said = capfd.readouterr()
     assert said.err.count("\n") == 1
     assert MARK not in said.err + said.out
+
+
+SECRETS = [f"http://ann:{MARK}@127.0.0.1:1", f"https://{MARK}@127.0.0.1:1", f"ann:{MARK}@127.0.0.1:1"]
+OAUTH = {
+    "kafka.security.protocol": "SASL_SSL",
+    "kafka.sasl.mechanism": "OAUTHBEARER",
+    "kafka.sasl.client_id": "ann",
+    "kafka.sasl.client_secret_file": "/secret",
+}
+ADDRESSES = {
+    "warehouse": "AWS_SECRET_ACCESS_KEY",
+    "kafka.bootstrap_servers": "set kafka.sasl",
+    "kafka.sasl.token_url": "set kafka.sasl.client_id and client_secret_file",
+    "schemas.registry.url": "set username and password_file",
+    "spark.master": "set spark.conf",
+}
+"""Settings whose text messages show, and where their credentials belong."""
+
+
+FORMS = ("TEXT", "URL", "FOLDER", "FILE", "HOST:PORT,...", "FIELD", "NAME=VALUE")
+FREE_TEXT = [setting for setting in catalogue() if setting.form in FORMS and setting.name != "window.zone"]
+"""Settings that can hold a secret; all others have a form that a secret has not."""
+
+
+@pytest.mark.parametrize("secret", [*SECRETS, f"https://127.0.0.1:1/token?client_secret={MARK}"])
+@pytest.mark.parametrize("setting", FREE_TEXT, ids=lambda setting: setting.name)
+def test_a_secret_in_any_setting_is_in_no_output(
+    setting: Setting, secret: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As its value, or as the value of an entry."""
+    oauth = OAUTH if setting.name == "kafka.sasl.token_url" else {}
+    lines = [f"{name} = {value!r}" for name, value in oauth.items()]
+    config = tmp_path / "tidemark.toml"
+    config.write_text("\n".join([*lines, f"{setting.name}{'.a' if setting.is_map else ''} = {secret!r}"]))
+    for verb in ["config", "show"], ["run", "--topic=clicks"], ["check"]:
+        if setting.name in ADDRESSES or verb[0] == "config":
+            exit_code = main([*verb, f"--config={config}"])
+            said = "".join(capfd.readouterr())
+            assert MARK not in said
+            if setting.name in ADDRESSES:
+                assert exit_code == 2
+                assert ADDRESSES[setting.name] in said
+
+
+def test_a_password_in_an_option_of_java_is_hidden(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "tidemark.toml"
+    options = f"-Xmx1g -Djavax.net.ssl.trustStorePassword={MARK}"
+    config.write_text(f"spark.conf.'spark.driver.extraJavaOptions' = '{options}'\nspark.conf.'spark.x' = '-Da=b'")
+    assert main(["config", "show", f"--config={config}"]) == 0
+    said = capfd.readouterr().out
+    assert MARK not in said
+    assert 'conf."spark.x" = "-Da=b"' in said
+
+
+@pytest.mark.parametrize("uri", ["abfss://clicks@account.dfs.core.windows.net/a", "s3://bucket/a:b", "/data/a@b"])
+def test_an_address_without_a_password_is_accepted_and_shown(uri: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "show", f"--warehouse={uri}"]) == 0
+    assert f'warehouse = "{uri}"' in capfd.readouterr().out
+
+
+def test_a_verb_with_a_warehouse_only_refuses_a_password_in_it(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", f"--warehouse=s3://ann:{MARK}@bucket/clicks"]) == 2
+    said = "".join(capfd.readouterr())
+    assert "AWS_SECRET_ACCESS_KEY" in said
+    assert MARK not in said
+
+
+def test_producers_refuse_a_password_in_an_address(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in OAUTH.items():
+        monkeypatch.setenv(f"PRODUCERS_{name.replace('.', '__').upper()}", value)
+    for flag in (f"--kafka.sasl.token-url={SECRETS[0]}", f"--bootstrap-servers={SECRETS[2]}"):
+        assert producers.cli.main(["simulate", flag]) == 2
+        said = "".join(capfd.readouterr())
+        assert "credentials must not be part of an address: set kafka.sasl" in said
+        assert MARK not in said
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import event, example, given
 from hypothesis import strategies as st
 
+from kafka_access.addresses import has_credentials
 from pipeline.commands.config import settings_lines
 from pipeline.errors import SetUpError
 from pipeline.settings.load import read_sources, settings_of
@@ -20,7 +21,9 @@ from pipeline.settings.report_settings import TotalsSettings
 from pipeline.settings.setting_catalogue import Setting, catalogue
 
 SOURCES: Final = ("file", "environment", "flag")
-TEXTS: Final = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
+TEXTS: Final = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12).filter(
+    lambda text: not has_credentials(text)  # a secret is not shown
+)
 DURATIONS: Final = st.builds("{}{}".format, st.integers(0, 400), st.sampled_from(["ms", "s", "m", "h", "d"]))
 BY_FORM: Final[Mapping[str, st.SearchStrategy[Any]]] = {
     "DURATION": DURATIONS,

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline import columns as c
+from pipeline.cli import main
 from pipeline.errors import Replaced, SetUpError
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.grid import Grid
@@ -41,6 +42,13 @@ ONE = replace(POLICY, reports=REPORTS[:1], totals=None)
 TWO_LATER = (Event(1), Event(2, "bob", "/a")), (Event(12),), (Event(3, "cid"), Event(13))
 
 events = st.builds(Event, st.integers(0, 59), st.sampled_from("abc"), st.sampled_from(["/", "/a", None]), st.booleans())
+FOLDERS = st.text(
+    st.characters(exclude_characters="/%*?[]{}\\", exclude_categories=["C", "Z"])
+    | st.sampled_from(" '\"`#&$;:~!()<>|"),
+    min_size=1,
+    max_size=12,
+)
+"""Names of folders that settings accept."""
 batches = st.lists(st.lists(events, min_size=1, max_size=8), min_size=2, max_size=3)
 
 
@@ -75,14 +83,21 @@ def bounds(table: DeltaTable) -> dict[str, object]:
 
 # To shrink an example would take minutes of Spark.
 @settings(max_examples=2, deadline=None, phases=[Phase.generate])
-@given(batches)
-def test_both_engines_publish_the_same_tables(spark: SparkSession, of: list[list[Event]]) -> None:
-    work = Path(tempfile.mkdtemp(prefix="two engines "))
+@given(batches, FOLDERS)
+def test_both_engines_publish_the_same_tables(spark: SparkSession, of: list[list[Event]], folder: str) -> None:
+    work = Path(tempfile.mkdtemp()) / f"two {folder}"
     try:
         # The watermark follows the events, so the last one fires all windows; two of a user fill a count window.
         of = [*of, [Event(89), Event(90)]]
         played(Site(work / "driver", SOME).open(), of)
         played(Site(work / "spark", SOME, large=LargeJobs(SparkExecutors(spark), 1)).open(), of)
+        for verb in (
+            ["verify"],
+            ["status"],
+            ["live", "--report", LARGE[0].name],
+            ["sql", f"FROM {LARGE[0].name}_live"],
+        ):
+            assert main([*verb, "--warehouse", str(work / "spark")]) == 0
         for report in LARGE:
             spec = result_of(report)
             driver, spark_table = (DeltaTable(spec.uri(str(work / name))) for name in ("driver", "spark"))
@@ -92,7 +107,7 @@ def test_both_engines_publish_the_same_tables(spark: SparkSession, of: list[list
             assert transactions(spark_table) == transactions(driver)
             assert any(path.startswith(FOLDER) for path in pa.table(spark_table.get_add_actions())["path"].to_pylist())
     finally:
-        shutil.rmtree(work)
+        shutil.rmtree(work.parent)
 
 
 def transactions(table: DeltaTable) -> list[int | None]:
