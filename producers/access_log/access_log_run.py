@@ -71,7 +71,7 @@ def execute(options: Namespace) -> str:
             serve(counts, options.metrics_host, options.metrics_port)
         with closing(_source(options, stored.position)) as source:
             is_once = options.until_caught_up or log == _STDIN
-            check = FormatCheck(options.format, _ignore if is_once else _report)
+            check = FormatCheck(options.format, _ignore if is_once else _report, is_first=not stored.counts)
             for chunk in _chunks(source, transactions.publisher.wait, stopped, is_once=is_once):
                 before = visits.counts.copy()
                 events = visits.events_from(chunk.lines)

@@ -34,6 +34,30 @@ CADDY: Final = {
 }
 """Caddy's names, where they differ from `FIELDS`."""
 
+GOOGLE: Final = {
+    "address": "httpRequest.remoteIp",
+    "time": "timestamp",
+    "method": "httpRequest.requestMethod",
+    "uri": "httpRequest.requestUrl",
+    "status": "httpRequest.status",
+    "referrer": "httpRequest.referer",
+    "agent": "httpRequest.userAgent",
+}
+"""The names of Google's load balancers in Cloud Logging."""
+
+TRAEFIK: Final = {
+    "address": "ClientHost",
+    "time": "StartUTC",
+    "method": "RequestMethod",
+    "uri": "RequestPath",
+    "status": "DownstreamStatus",
+    "referrer": "request_Referer",
+    "agent": "request_User-Agent",
+    "scheme": "RequestScheme",
+    "host": "RequestHost",
+}
+"""Traefik's names."""
+
 _ABSENT: Final = object()
 
 

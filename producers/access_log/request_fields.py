@@ -34,7 +34,7 @@ def request_of(fields: Fields) -> Request:
         status=int(fields["status"] or ""),
         referrer=fields.get("referrer"),
         agent=fields.get("agent"),
-        site=_site(fields.get("scheme"), fields.get("host")),
+        site=site_of(fields.get("scheme"), fields.get("host")),
         purpose=fields.get("purpose"),
     )
 
@@ -46,7 +46,7 @@ def _request_line(fields: Fields) -> str:
     return line
 
 
-def _site(scheme: str | None, host: str | None) -> str | None:
+def site_of(scheme: str | None, host: str | None) -> str | None:
     """Returns scheme and host in lower case, without the scheme's own port. The scheme is https unless known."""
     if not host:
         return None

@@ -8,6 +8,7 @@ from producers.access_log.outcome import LineOutcome
 from producers.access_log.paths import is_asset, is_probe
 from producers.access_log.request import Request
 from producers.access_log.request_target import canonical, parse_target
+from producers.access_log.whole_url import is_whole_url
 from producers.collect.contract import AGENT_LENGTH
 from producers.robots import is_robot
 
@@ -28,6 +29,8 @@ def judge(request: Request, since_ms: int, ignored: Sequence[str]) -> LineOutcom
 def _of_path(method: str, path: str) -> LineOutcome | None:
     if method != "GET":
         return LineOutcome.OTHER_METHOD
+    if is_whole_url(path):
+        return LineOutcome.OTHER_SITE
     return LineOutcome.PROBE if is_probe(path) else None
 
 

@@ -14,6 +14,7 @@ from producers.access_log.request_fields import LineParser
 from producers.access_log.request_target import canonical_path, parse_target, selected_query
 from producers.access_log.rules import judge
 from producers.access_log.sessions import Sessions
+from producers.access_log.whole_url import without_site
 from producers.collect.contract import AGENT_LENGTH
 from producers.pseudonym import Pseudonyms
 
@@ -63,7 +64,7 @@ class Visits:
         except UnicodeDecodeError:
             return LineOutcome.UNDECODABLE, None
         try:
-            request = self.rules.parse(line)
+            request = without_site(self.rules.parse(line), self.rules.site)
         except (ValueError, RecursionError) as error:
             self.malformed = MalformedLine(line, str(error))
             return LineOutcome.MALFORMED, None

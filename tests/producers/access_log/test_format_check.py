@@ -1,15 +1,33 @@
 """A wrong --format is an error before the position moves, or a warning while the log is followed."""
 
+import json
 from collections import Counter
 
 import pytest
 
-from producers.access_log.format_check import FormatCheck, MalformedLine
+from producers.access_log.format_check import _MISREAD, FormatCheck, MalformedLine
 from producers.access_log.outcome import LineOutcome
 from producers.errors import SetupError
+from tests.producers.access_log.test_formats import COMBINED, JSON
 
 VISIT, ASSET, MALFORMED = LineOutcome.VISIT, LineOutcome.ASSET, LineOutcome.MALFORMED
 LINE = MalformedLine("a line", "no address")
+
+CADDY_REQUEST = {"client_ip": "203.0.113.7", "method": "GET", "host": "shop.example", "uri": "/", "headers": {}}
+GOOGLE_REQUEST = {
+    "remoteIp": "203.0.113.7",
+    "requestMethod": "GET",
+    "requestUrl": "https://shop.example/",
+    "status": 200,
+}
+GOOGLE_ENTRY = {"timestamp": "2026-05-01T12:00:00.186641Z", "httpRequest": GOOGLE_REQUEST}
+TRAEFIK_ENTRY = {
+    "ClientHost": "203.0.113.7",
+    "StartUTC": "2024-05-01T12:00:00.999999999Z",
+    "RequestMethod": "GET",
+    "RequestPath": "/",
+    "DownstreamStatus": 200,
+}
 
 
 @pytest.fixture
@@ -81,3 +99,62 @@ def test_lines_that_clients_can_cause_are_no_wrong_format(
     assert check.accepts(Counter({outcome: 500}), None)
     assert not check.accepts(Counter({outcome: 500, MALFORMED: 1}), LINE)
     assert len(warnings) == 1
+
+
+REASONS = [outcome for outcome in LineOutcome if outcome in _MISREAD]
+
+
+@pytest.mark.parametrize("outcome", REASONS)
+def test_a_hundred_first_lines_that_are_no_visits_for_one_reason_are_an_error(
+    check: FormatCheck, outcome: LineOutcome
+) -> None:
+    assert check.accepts(Counter({outcome: 99, MALFORMED: 5, LineOutcome.TOO_LONG: 5}), LINE)
+    with pytest.raises(SetupError, match=rf"the first 100 lines .*\({outcome.value}\); correct --format"):
+        check.accepts(Counter({outcome: 1}), LINE)
+
+
+@pytest.mark.parametrize("other", [VISIT, ASSET, LineOutcome.PROBE, LineOutcome.ROBOT, LineOutcome.BEFORE])
+@pytest.mark.parametrize("outcome", REASONS)
+def test_one_line_whose_fields_were_read_rightly_is_enough(
+    check: FormatCheck, outcome: LineOutcome, other: LineOutcome
+) -> None:
+    assert check.accepts(Counter({other: 1}), None)
+    assert check.accepts(Counter({outcome: 500}), None)
+
+
+@pytest.mark.parametrize("outcome", [ASSET, LineOutcome.PROBE, LineOutcome.ROBOT, LineOutcome.IGNORED])
+def test_a_log_may_begin_with_health_checks_bots_or_assets(check: FormatCheck, outcome: LineOutcome) -> None:
+    assert check.accepts(Counter({outcome: 500}), None)
+
+
+def test_two_reasons_are_no_wrong_format(check: FormatCheck) -> None:
+    assert check.accepts(Counter({LineOutcome.REDIRECT: 400, LineOutcome.CLIENT_ERROR: 1}), None)
+
+
+def test_a_run_that_resumes_may_begin_with_an_outage(warnings: list[str]) -> None:
+    check = FormatCheck("combined", warnings.append, is_first=False)
+    assert check.accepts(Counter({LineOutcome.SERVER_ERROR: 500}), None)
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        (COMBINED, "; it is in the format combined;"),
+        (f"shop.example {COMBINED}", "; it is in the format vhost_combined;"),
+        (json.dumps(JSON), "; it is in the format json;"),
+        (json.dumps({"ts": 1.7e9, "status": 200, "request": CADDY_REQUEST}), "; it is in the format caddy;"),
+        (json.dumps(GOOGLE_ENTRY), "; it is in the format google;"),
+        (json.dumps(TRAEFIK_ENTRY), "; it is in the format traefik;"),
+        (json.dumps({"a": 1}), "; it is JSON: use the format json, and name its fields by --json-fields;"),
+        ("[" * 100_000, "); correct"),
+        ("quit", "); correct"),
+    ],
+)
+def test_the_format_of_the_line_is_named(check: FormatCheck, line: str, hint: str) -> None:
+    assert not check.accepts(Counter({MALFORMED: 1}), MalformedLine(line, "no address"))
+    with pytest.raises(SetupError) as error:
+        FormatCheck.end(check)
+    if "format combined;" not in hint:
+        assert hint in str(error.value)
+    else:
+        assert hint not in str(error.value), "it is the format of the run"

@@ -3,10 +3,14 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from producers.access_log.outcome import LineOutcome
 from producers.access_log.request import Request
+from producers.access_log.request_fields import site_of
 from producers.access_log.rules import judge
+from producers.access_log.whole_url import without_site
 from tests.producers.access_log.test_formats import AGENT
 
 VISIT = Request("203.0.113.7", 1_714_564_800_000, "GET /shoes HTTP/1.1", 200, "", AGENT)
@@ -102,7 +106,6 @@ def test_an_asset_is_no_visit(path: str) -> None:
         "/actuator/health",
         "/healthz",
         "/server-status?auto",
-        "http://203.0.113.9/",
         "*",
         "example.com:443",
         "/%2eenv",
@@ -115,6 +118,54 @@ def test_an_asset_is_no_visit(path: str) -> None:
 def test_a_probe_is_no_visit_whatever_its_status(path: str) -> None:
     assert of_path(path) is LineOutcome.PROBE
     assert judged(line=f"GET {path} HTTP/1.1", status=404) is LineOutcome.PROBE
+
+
+@pytest.mark.parametrize(
+    "url", ["http://203.0.113.9/", "HTTP://other.example", "https://ann:x@shop.example/", "ftp://a/"]
+)
+def test_a_whole_url_that_is_not_of_the_site_is_no_visit(url: str) -> None:
+    assert of_path(url) is LineOutcome.OTHER_SITE
+    assert judged(line=f"GET {url} HTTP/1.1", status=404) is LineOutcome.OTHER_SITE
+
+
+OWN = "https://shop.example"
+
+
+@pytest.mark.parametrize(
+    ("url", "own", "logged", "target", "site"),
+    [
+        ("https://shop.example:443/a?b=c", "", None, "/a?b=c", OWN),
+        ("https://Shop.example", "", None, "/", OWN),
+        ("HTTPS://shop.example?b", "", None, "/?b", OWN),
+        ("https://shop.example/a", "https://www.example", None, "/a", OWN),
+        ("https://shop.example:8443/a", "", OWN, "/a", OWN),
+        ("http://shop.example:80/a", OWN, None, "/a", "http://shop.example"),
+        ("http://shop.example/a", "", OWN, "/a", OWN),
+        ("http://shop.example/a", "", None, None, None),
+        ("http://other.example/a", OWN, OWN, None, OWN),
+        ("https://ann:x@shop.example/", OWN, None, None, None),
+    ],
+)
+def test_a_whole_url_of_the_site_is_its_path(
+    url: str, own: str, logged: str | None, target: str | None, site: str | None
+) -> None:
+    line = f"GET {url} HTTP/2.0"
+    request = without_site(Request("::1", 1, line, 200, site=logged), own)
+    assert request.line == (line if target is None else f"GET {target} HTTP/2.0")
+    assert request.site == site
+
+
+@given(
+    st.sampled_from(["http", "https", "HTTP"]),
+    st.from_regex(r"[a-z0-9.-]{1,20}(:[0-9]{1,5})?", fullmatch=True),
+    st.from_regex(r"([/?][^ \x00-\x20\x7f-\xff]{0,20})?", fullmatch=True),
+)
+def test_a_request_through_a_load_balancer_has_the_outcome_of_the_request(scheme: str, host: str, path: str) -> None:
+    direct, whole = (
+        replace(VISIT, line=f"GET {url} HTTP/1.1")
+        for url in (path if path.startswith("/") else f"/{path}", f"{scheme}://{host}{path}")
+    )
+    assert judge(without_site(whole, site_of(scheme, host) or ""), 0, []) is judge(direct, 0, [])
 
 
 @pytest.mark.parametrize("line", ["", "\x16\x03\x01", "GET /", "quit", "GET /a b HTTP/1.1", "GET /a\tb HTTP/1.1"])

@@ -64,6 +64,18 @@ def test_the_corrected_run_reads_every_line(
     assert "has read 300 lines and resumes after them; another --name" in capsys.readouterr().err
 
 
+def test_a_log_of_one_rejected_kind_ends_like_one_in_a_wrong_format(
+    broker: Cluster, make_topic: MakeTopic, server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic = make_topic(PARTITIONS)
+    server.log.write_text("".join(f"{line(f'http://shop.example/{number}')}\n" for number in range(100)))
+    assert main(options(broker, topic, server, "--until-caught-up")) == 2
+    assert "the first 100 lines are requests for whole URLs of another site" in capsys.readouterr().err
+    assert kept(broker, topic).position is None
+    assert main(options(broker, topic, server, "--until-caught-up", "--site", "https://shop.example")) == 0
+    assert len(events(broker, topic)) == 100
+
+
 def test_while_the_log_is_followed_it_is_a_warning_and_then_an_error(
     broker: Cluster, make_topic: MakeTopic, server: Server, tmp_path: Path
 ) -> None:
@@ -86,6 +98,16 @@ def line(page: str, *, address: str = "203.0.113.7", user: str = "-", second: st
 TIMES = {NOON_MS, NOON_MS + 999, NOON_MS + 60_000, int(START.timestamp() * 1000)}
 NGINX = {"remote_addr": "203.0.113.7", "time_iso8601": NOON_MS, "status": 200, "http_user_agent": AGENT}
 CADDY = {"client_ip": "203.0.113.7", "method": "GET", "host": "example.com", "uri": "/"}
+GOOGLE = {"remoteIp": "203.0.113.7", "requestMethod": "GET", "status": 200, "userAgent": AGENT}
+ALB = '$type $time_iso8601 $elb $remote_addr $target $x1 $x2 $x3 $status $x4 $x5 $x6 "$request" "$http_user_agent"'
+WHOLE_URLS = [
+    "https://shop.example:443/a?b=c",
+    "https://shop.example:443",
+    "https://shop.example:8443/a%20b",
+    "https://shop.example:443/logo.png",
+    "http://other.example:80/",
+]
+"""Targets as load balancers log them."""
 TRAEFIK = {"Method": "GET", "Path": "/", "Status": 200, "Host": "shop.example", "A": AGENT}
 
 
@@ -175,6 +197,22 @@ LOGS = [
         ],
         ["https://example.com/", *(f"https://shop.example/page-{number}" for number in range(4))],
         users=5,
+    ),
+    Log(
+        ALB,
+        [
+            f"https 2024-05-01T12:00:00.999Z app/lb/50dc 203.0.113.{number}:2817 10.0.0.1:80 0 0 0 200 200 34 366 "
+            f'"GET {url} HTTP/2.0" "{AGENT}" ECDHE TLSv1.2'
+            for number, url in enumerate(WHOLE_URLS)
+        ],
+        ["https://shop.example/a", "https://shop.example/", "https://shop.example:8443/a%20b"],
+        users=3,
+        others="1 asset, 1 other_site",
+    ),
+    Log(
+        "google",
+        [json.dumps({"timestamp": "2024-05-01T12:00:00.999Z", "httpRequest": {**GOOGLE, "requestUrl": WHOLE_URLS[0]}})],
+        ["https://shop.example/a"],
     ),
     Log(
         "json",
