@@ -54,9 +54,9 @@ class View:
             ]
         return [
             f"CREATE OR REPLACE VIEW {name} AS {self.query}",
-            f"COMMENT ON VIEW {name} IS {_text_sql(self.comment)}",
+            f"COMMENT ON VIEW {name} IS {text_sql(self.comment)}",
             *(
-                f"COMMENT ON COLUMN {name}.{engine.quoted(column)} IS {_text_sql(text)}"
+                f"COMMENT ON COLUMN {name}.{engine.quoted(column)} IS {text_sql(text)}"
                 for column, text in self.columns.items()
             ),
         ]
@@ -126,7 +126,7 @@ def _column(field: pa.Field, engine: Engine) -> _Column:
     return _Column(f"{time} AS {engine.quoted(name)}", name, comment)
 
 
-def _text_sql(text: str) -> str:
+def text_sql(text: str) -> str:
     """Returns a text literal in standard SQL."""
     return "'" + text.replace("'", "''") + "'"
 

@@ -1,10 +1,8 @@
 """`tidemark sql-server` as a process, asked by clients of PostgreSQL: what they may see, and all that they may not."""
 
 import re
-import signal
 import socket
 import struct
-from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from datetime import UTC, date, datetime, timedelta
 from datetime import time as clock_time
@@ -16,48 +14,16 @@ import sqlalchemy as sa
 from psycopg.pq import DiagnosticField, TransactionStatus
 from psycopg.rows import dict_row
 
-from demo.children import free_port
 from pipeline.cli import main
 from tests.query.refused_statements import REFUSED
+from tests.query.sql_clients import MARK, PASSWORD, address
 from tests.support.flood import is_ended
-from tests.support.processes import Process, tidemark
+from tests.support.processes import Process
 from tests.support.sockets import Address, family, listening
 from tests.support.waiting import PATIENCE_S, wait_for
-from tests.verify.conftest import play
-from tests.verify.site import PAGE_VIEWS_ALONE, Site
+from tests.verify.site import Site
 
 pytestmark = pytest.mark.slow
-PASSWORD = "sesame-of-forty-thieves"
-MARK = "hunter2bqkz"
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
-    return play(Site(tmp_path_factory.mktemp("warehouse"), PAGE_VIEWS_ALONE).open())
-
-
-@pytest.fixture(scope="module")
-def server(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Process]]:
-    log, port = tmp_path_factory.mktemp("server") / "log", free_port()
-    variables = {"TIDEMARK_SQL_PASSWORD": PASSWORD, "AWS_SECRET_ACCESS_KEY": MARK}
-    arguments = (f"--warehouse={site.warehouse}", f"--port={port}", "--memory=500m")
-    with tidemark(log, "sql-server", *arguments, driver=variables) as process:
-        wait_for(lambda: "sql_server_listening" in process.said or not process.alive, PATIENCE_S, "its opening")
-        assert process.alive, process.said
-        yield port, process
-        assert process.alive, process.said
-        process.send(signal.SIGTERM)
-        assert process.wait() == 0, process.said
-
-
-@pytest.fixture
-def client(server: tuple[int, Process]) -> Iterator[psycopg.Connection]:
-    with psycopg.connect(address(server[0]), autocommit=True) as connection:
-        yield connection
-
-
-def address(port: int, user: str = "tidemark", password: str = PASSWORD) -> str:
-    return f"postgresql://{user}:{password}@127.0.0.1:{port}/tidemark"
 
 
 def test_a_client_asks_the_views(client: psycopg.Connection) -> None:
@@ -154,16 +120,6 @@ def test_statements_that_do_more_than_read_views_are_refused(client: psycopg.Con
         assert MARK not in str(refused.value)
         assert "root:" not in str(refused.value)
     assert not Path("stolen").exists()
-
-
-@pytest.mark.parametrize("statement", ["SET memory_limit = '90g'", "SET enable_external_access = true", "RESET ALL"])
-def test_a_setting_is_taken_and_changes_nothing(client: psycopg.Connection, statement: str) -> None:
-    asked = "SELECT current_setting('memory_limit'), current_setting('enable_external_access')"
-    before = client.execute(asked).fetchone()
-    client.execute(statement.encode())
-    assert client.execute(asked).fetchone() == before
-    assert before is not None
-    assert before[1] is False
 
 
 def test_the_state_of_a_transaction_is_reported_to_the_client(client: psycopg.Connection) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.reading.sql_server.allowed import require_reading
+from pipeline.reading.sql_server.answers import Answers
 from pipeline.reading.sql_server.database import Database
-from pipeline.reading.sql_server.dialect import in_duckdb
+from pipeline.reading.sql_server.session import Session
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Site
 
@@ -57,7 +57,5 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
 def test_statements_that_tools_generate_are_answered(
     database: Database, statement: str, answer: list[tuple[object, ...]]
 ) -> None:
-    cursor = database.cursor()
-    require_reading(cursor, in_duckdb(statement), database.views)
-    found = cursor.execute(in_duckdb(statement)).to_arrow_table()
-    assert [tuple(row.values()) for row in found.to_pylist()] == answer
+    result = Answers(database, Session({})).answer(statement)
+    assert [tuple(row.values()) for batch in result.batches for row in batch.to_pylist()] == answer

@@ -1,75 +1,62 @@
-"""Answers statements: by the engine, or with constants for statements about sessions and versions."""
+"""Answers statements: by the session, or by the engine."""
 
 import re
-from collections.abc import Iterator
 from typing import Final
+from weakref import WeakSet
 
 import duckdb
 import pyarrow as pa
 
 from pipeline.reading.sql_server.allowed import require_reading
 from pipeline.reading.sql_server.database import Database
-from pipeline.reading.sql_server.dialect import in_duckdb
+from pipeline.reading.sql_server.dialect import VERBATIM, in_duckdb
+from pipeline.reading.sql_server.session import Session
+from pipeline.reading.sql_server.statement_result import StatementResult
 
-VERSION: Final = "9.6.0"
-"""The version of PostgreSQL that is reported to clients, which choose their queries of catalogs by it."""
-_ROWS_AT_ONCE: Final = 1024
-_IGNORED: Final = re.compile(
-    r"(SET|RESET|BEGIN|START|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE|DISCARD|DEALLOCATE|CLOSE|UNLISTEN)\b[^;]*",
-    re.IGNORECASE,
-)
-"""Statements about a session. They change nothing: each statement is a read-only transaction of its own."""
-_CONSTANTS: Final = {
-    "select pg_catalog.version()": ("version", f"PostgreSQL {VERSION} (Tidemark)"),
-    "select version()": ("version", f"PostgreSQL {VERSION} (Tidemark)"),
-    "show transaction isolation level": ("transaction_isolation", "repeatable read"),
-    "show transaction_isolation": ("transaction_isolation", "repeatable read"),
-    "show transaction_read_only": ("transaction_read_only", "on"),
-    "show standard_conforming_strings": ("standard_conforming_strings", "on"),
-    "show search_path": ("search_path", "main"),
-    "show server_version": ("server_version", VERSION),
-    "show timezone": ("TimeZone", "UTC"),
-}
-
-
-class StatementResult:
-    """The result of a statement: its columns, and its rows in batches that are computed on demand."""
-
-    def __init__(self, tag: str, rows: pa.RecordBatchReader | None = None) -> None:
-        self.tag, self.schema = tag, None if rows is None else rows.schema
-        self.batches: Iterator[pa.RecordBatch] = iter(()) if rows is None else iter(rows)
+_PIECES: Final = re.compile(VERBATIM + r"|(?P<end>;)", re.DOTALL)
+"""Matches texts, names and comments, in which a semicolon ends nothing, and the ends of statements."""
+_COMMENTS: Final = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)*", re.DOTALL)
 
 
 def split(text: str) -> list[str]:
-    """Returns the statements of a text, in order."""
-    whole = text.strip().rstrip(";").strip()
-    if not whole:
-        return []
-    if _IGNORED.fullmatch(whole) or _constant(whole):
-        return [whole]
-    return [statement.query for statement in duckdb.extract_statements(in_duckdb(whole))]
+    """Returns the statements of a text, in order, without comments before them."""
+    ends = [piece.start() for piece in _PIECES.finditer(text) if piece["end"]]
+    pieces = (text[start:end] for start, end in zip([0, *(end + 1 for end in ends)], [*ends, len(text)], strict=True))
+    return [statement for piece in pieces if (statement := _COMMENTS.sub("", piece, count=1).strip())]
 
 
-def answer(cursor: duckdb.DuckDBPyConnection, database: Database, statement: str) -> StatementResult:
-    """Answers one statement. Raises Refused if it does more than read, duckdb.Error if it fails."""
-    statement = statement.strip().rstrip(";").strip()
-    if ignored := _IGNORED.fullmatch(statement):
-        return StatementResult(ignored[1].upper())
-    if constant := _constant(statement):
-        return StatementResult("SHOW", pa.table({constant[0]: [constant[1]]}).to_reader())
-    database.refresh()
-    require_reading(cursor, statement, database.views)
-    return StatementResult("SELECT", cursor.execute(statement).to_arrow_reader(_ROWS_AT_ONCE))
+class Answers:
+    """Answers the statements of a client, and interrupts those that run."""
 
+    def __init__(self, database: Database, session: Session) -> None:
+        self._database, self._session = database, session
+        self._cursors: WeakSet[duckdb.DuckDBPyConnection] = WeakSet()
 
-def schema_of(cursor: duckdb.DuckDBPyConnection, database: Database, statement: str) -> pa.Schema | None:
-    """Returns the columns of a statement's result without its rows; None if it has no columns."""
-    if not statement or _IGNORED.fullmatch(statement) or _constant(statement):
-        return answer(cursor, database, statement).schema if statement else None
-    database.refresh()
-    require_reading(cursor, statement, database.views)
-    return cursor.sql(statement).limit(0).to_arrow_table().schema
+    def answer(self, statement: str) -> StatementResult:
+        """Answers one statement. Raises Refused if it does more than read, duckdb.Error if it fails."""
+        result = self._session.answer(statement)
+        return result or StatementResult.of_query(*self._checked(statement))
 
+    def schema_of(self, statement: str) -> pa.Schema | None:
+        """Returns the columns of a statement's result without its rows; None if it has no columns."""
+        if not statement or self._session.is_session(statement):
+            return None
+        shown = self._session.shown(statement)
+        if shown is not None:
+            return shown.schema
+        cursor, query = self._checked(statement)
+        return cursor.sql(query).limit(0).to_arrow_table().schema
 
-def _constant(statement: str) -> tuple[str, str] | None:
-    return _CONSTANTS.get(" ".join(statement.lower().split()))
+    def interrupt(self) -> None:
+        """Ends the statements that run."""
+        for cursor in [*self._cursors]:
+            cursor.interrupt()
+
+    def _checked(self, statement: str) -> tuple[duckdb.DuckDBPyConnection, str]:
+        """Returns a connection and the query in DuckDB's dialect, which only reads the views."""
+        self._database.refresh()
+        cursor = self._database.cursor(self._session.settings.values)
+        self._cursors.add(cursor)
+        query = in_duckdb(statement)
+        require_reading(cursor, query, self._database.views)
+        return cursor, query

@@ -2,7 +2,6 @@
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 import duckdb
@@ -10,46 +9,30 @@ import pyarrow as pa
 
 from command_line.counts import counted
 from pipeline.errors import TransientError
-from pipeline.reading.sql_server.answers import StatementResult, answer, schema_of, split
+from pipeline.reading.sql_server.answers import Answers, split
 from pipeline.reading.sql_server.database import Database
 from pipeline.reading.sql_server.parameters import count_of, filled, literal_of
 from pipeline.reading.sql_server.pg_values import TEXT, columns_of, formats_of, rows_of
+from pipeline.reading.sql_server.portals import Portal, PreparedStatement
+from pipeline.reading.sql_server.session import Session
+from pipeline.reading.sql_server.statement_result import StatementResult
 from pipeline.reading.sql_server.wire import LONGEST, Body, Message, Refused, Wire
 from pipeline.tables.store_errors import is_of_store, one_line
 
 _MOST_PREPARED: Final = 1000
 _MOST_TEXT: Final = 8 * LONGEST
 """Maximum length of the statements of a client together."""
-_ENDINGS: Final = ("COMMIT", "END", "ROLLBACK", "ABORT", "DISCARD")
-
-
-@dataclass(slots=True)
-class PreparedStatement:
-    """A statement with parameters; `oids` are the types of these in PostgreSQL, 0 for any."""
-
-    text: str
-    oids: Sequence[int]
-
-
-@dataclass(slots=True)
-class Portal:
-    """A statement with its values. `asked` are the requested formats of columns, `sent` counts sent rows."""
-
-    text: str
-    asked: Sequence[int]
-    answer: StatementResult | None = None
-    waiting: list[tuple[bytes | None, ...]] = field(default_factory=list)
-    sent: int = 0
 
 
 class Client:
     """Answers the messages of a client that is logged in."""
 
-    def __init__(self, wire: Wire, database: Database, cursor: duckdb.DuckDBPyConnection) -> None:
-        self._wire, self._database, self._cursor = wire, database, cursor
-        self._prepared: dict[str, PreparedStatement] = {}
-        self._portals: dict[str, Portal] = {}
-        self._state, self._skips = b"I", False
+    def __init__(self, wire: Wire, database: Database, started: Mapping[str, str]) -> None:
+        """`started` are the settings of the client's start message. Raises Refused for one that has no effect."""
+        self._wire, self._session = wire, Session(started)
+        self._answers = Answers(database, self._session)
+        self._prepared, self._portals = self._session.prepared, self._session.portals
+        self._skips = False
         self._handlers: dict[bytes, Callable[[Body], None]] = {
             b"Q": self._query,
             b"P": self._parse,
@@ -68,6 +51,10 @@ class Client:
             if message.type == b"X":
                 return
             self._take(message)
+
+    def interrupt(self) -> None:
+        """Ends the statement that runs."""
+        self._answers.interrupt()
 
     def _take(self, message: Message) -> None:
         """Answers a message. After an error, skips messages up to the next Sync."""
@@ -89,16 +76,18 @@ class Client:
 
     def _failed(self, message: Message, code: str, sentence: str) -> None:
         self._wire.send_error(code, sentence)
-        self._state = b"E" if self._state != b"I" else b"I"
+        self._session.failed()
         if message.type == b"Q":
             self._ready()
         else:
             self._skips = True
 
     def _ready(self) -> None:
-        if self._state == b"I":
+        if self._session.status == b"I":
             self._portals.clear()
-        self._wire.send(b"Z", self._state)
+        for name, value in self._session.settings.unreported().items():
+            self._wire.send(b"S", f"{name}\0{value}\0".encode())
+        self._wire.send(b"Z", self._session.status)
         self._wire.flush()
 
     def _unknown(self, _: Body) -> None:
@@ -110,7 +99,7 @@ class Client:
             self._wire.send(b"I")
         for statement in statements:
             portal = Portal(statement, ())
-            portal.answer = answer(self._cursor, self._database, statement)
+            portal.answer = self._answers.answer(statement)
             self._send_columns(portal.answer.schema, ())
             self._send_rows(portal, 0)
         self._ready()
@@ -145,7 +134,7 @@ class Client:
             oids = [oid or TEXT for oid in prepared.oids]
             self._wire.send(b"t", struct.pack(f"!h{len(oids)}i", len(oids), *oids))
             nothing = filled(prepared.text, ["NULL"] * len(oids))
-            self._send_columns(schema_of(self._cursor, self._database, nothing), ())
+            self._send_columns(self._answers.schema_of(nothing), ())
         else:
             portal = self._portal(body.text())
             self._send_columns(self._answer_of(portal).schema, portal.asked)
@@ -167,7 +156,7 @@ class Client:
 
     def _answer_of(self, portal: Portal) -> StatementResult:
         if portal.answer is None:
-            portal.answer = answer(self._cursor, self._database, portal.text) if portal.text else StatementResult("")
+            portal.answer = self._answers.answer(portal.text) if portal.text else StatementResult("")
         return portal.answer
 
     def _send_columns(self, schema: pa.Schema | None, asked: Sequence[int]) -> None:
@@ -193,15 +182,8 @@ class Client:
         if left == 0:
             self._wire.send(b"s")
             return
-        self._track_transaction(result.tag)
         tag = f"{result.tag} {portal.sent}" if result.tag == "SELECT" else result.tag
         self._wire.send(b"C", tag.encode() + b"\0")
-
-    def _track_transaction(self, tag: str) -> None:
-        if tag in ("BEGIN", "START"):
-            self._state = b"T"
-        elif tag in _ENDINGS:
-            self._state = b"I"
 
     def _require_room(self, named: Mapping[str, PreparedStatement | Portal], name: str, text: str) -> None:
         """Raises Refused if the client has too many statements or portals, or these are too long together."""

@@ -6,6 +6,7 @@ Its settings are locked, so that no statement of a client can enable access.
 
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from threading import Lock
 from typing import Final
@@ -16,7 +17,7 @@ from deltalake import DeltaTable
 from pipeline.errors import SetUpError
 from pipeline.reading.bounded_lock import acquired
 from pipeline.reading.sql_server.dialect import CATALOG
-from pipeline.reading.sql_views import views
+from pipeline.reading.sql_views import text_sql, views
 from pipeline.tables.engines import Engine
 
 _CLOSED: Final = {
@@ -48,6 +49,7 @@ class Database:
         self.refresh()
         # Last, because attaching a database in memory needs external access.
         self._engine.execute("SET enable_external_access = false")
+        self._engine.execute("SET allowed_configs = ['TimeZone']")
         self._engine.execute("SET lock_configuration = true")
 
     def refresh(self) -> None:
@@ -68,10 +70,11 @@ class Database:
                         self._store(name, table)
                 self._rows_at = now
 
-    def cursor(self) -> duckdb.DuckDBPyConnection:
-        """Returns a connection for one client."""
+    def cursor(self, settings: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
+        """Returns a connection for one statement of a client with these `settings`, among them `TimeZone`."""
         cursor = self._engine.cursor()
         cursor.execute(f"USE {DATABASE_NAME}")
+        cursor.execute(f"SET TimeZone = {text_sql(settings['TimeZone'])}")
         return cursor
 
     def _make_views(self) -> None:

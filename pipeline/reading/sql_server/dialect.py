@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from pipeline.reading.sql_server.client_settings import VERSION
+
 _TYPES: Final = (
     ("BIGINT", 20, "bigint"),
     ("BLOB", 17, "bytea"),
@@ -35,6 +37,7 @@ CATALOG: Final = (
     + " ".join(f"WHEN {oid} THEN '{name}'" for _, oid, name in _TYPES)
     + " ELSE 'text' END",
     *(f"CREATE TYPE {name} AS VARCHAR" for name in ("name", "regclass", "regtype", "regproc", "regnamespace")),
+    f"CREATE MACRO version() AS 'PostgreSQL {VERSION} (Tidemark)'",
     "CREATE MACRO to_timestamp(text) AS system.main.to_timestamp(text), (text, form) AS text::TIMESTAMPTZ",
     "CREATE MACRO to_date(text, form) AS text::DATE",
     "CREATE MACRO _pg_expandarray(keys) AS {'x': 0, 'n': 0}",

@@ -1,14 +1,15 @@
 """The start of a connection: the version of the protocol, and authentication."""
 
+import re
 import secrets
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from pydantic import SecretStr
 
 from pipeline.errors import SetUpError
-from pipeline.reading.sql_server.answers import VERSION
 from pipeline.reading.sql_server.scram import MECHANISM, Scram
 from pipeline.reading.sql_server.wire import LONGEST_BEFORE_LOGIN, Body, Message, Refused, Wire
 
@@ -16,17 +17,8 @@ _PROTOCOL: Final = 3
 _ENCRYPTION_REQUESTS: Final = (80877103, 80877104)
 _CANCEL: Final = 80877102
 _SHORTEST: Final = 16
+_NOT_SETTINGS: Final = ("user", "database", "options")
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
-_PARAMETERS: Final = {
-    "server_version": VERSION,
-    "server_encoding": "UTF8",
-    "client_encoding": "UTF8",
-    "DateStyle": "ISO, MDY",
-    "TimeZone": "UTC",
-    "integer_datetimes": "on",
-    "standard_conforming_strings": "on",
-    "default_transaction_read_only": "on",
-}
 
 
 class Ticket(NamedTuple):
@@ -44,6 +36,13 @@ class Ticket(NamedTuple):
     def packed(self) -> bytes:
         """The bytes that a client is sent."""
         return struct.pack("!ii", *self)
+
+
+class Arrival(NamedTuple):
+    """A client: its ticket, or another client's that it asks to cancel, and the settings of its start message."""
+
+    ticket: Ticket
+    settings: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +63,8 @@ class Access:
             raise SetUpError(f"the password is too short: use at least {_SHORTEST} characters, chosen at random")
 
 
-def log_in(wire: Wire, access: Access, ticket: Ticket) -> Ticket | None:
-    """Authenticates a client and returns `ticket`, after sending it to the client.
+def log_in(wire: Wire, access: Access, ticket: Ticket) -> Arrival | None:
+    """Authenticates a client and returns it with `ticket`, after sending that to the client.
 
     Returns another client's ticket if this client asks to cancel that query, None if it has disconnected.
     Raises Refused if authentication fails.
@@ -75,16 +74,33 @@ def log_in(wire: Wire, access: Access, ticket: Ticket) -> Ticket | None:
         return None
     version = start.number()
     if version == _CANCEL:
-        return Ticket(start.number(), start.number())
+        return Arrival(Ticket(start.number(), start.number()))
     if version >> 16 != _PROTOCOL:
         raise Refused("08P01", f"version {version >> 16} of the protocol is not supported: use version {_PROTOCOL}")
+    parameters = _parameters(start)
     if access.password is not None:
-        _require_proof(wire, access.user, access.password.get_secret_value(), _user(start))
+        _require_proof(wire, access.user, access.password.get_secret_value(), parameters.get("user", ""))
     wire.send(b"R", struct.pack("!i", 0))
-    for name, value in _PARAMETERS.items():
-        wire.send(b"S", f"{name}\0{value}\0".encode())
     wire.send(b"K", ticket.packed)
-    return ticket
+    return Arrival(ticket, settings_of(parameters))
+
+
+def settings_of(parameters: Mapping[str, str]) -> dict[str, str]:
+    r"""Returns the settings among the parameters of a start message, with those of `options`. Raises Refused.
+
+    >>> settings_of({"user": "ann", "options": "-c timezone=UTC --application-name=a\\ b", "datestyle": "ISO"})
+    {'timezone': 'UTC', 'application_name': 'a b', 'datestyle': 'ISO'}
+    """
+    words = [re.sub(r"\\(.)", r"\1", word) for word in re.findall(r"(?:\\.|[^\s\\])+", parameters.get("options", ""))]
+    options = re.sub(r"(^|\0)-c\0", r"\1-c", "\0".join(words)).split("\0") if words else []
+    settings = {}
+    for option in options:
+        match = re.fullmatch(r"(?:-c|--)([\w.-]+)=(.*)", option, re.DOTALL)
+        if match is None:
+            raise Refused("42601", f"the option {option!r} is not understood: use -c name=value")
+        settings[match[1].replace("-", "_")] = match[2]
+    named = {name: value for name, value in parameters.items() if name not in _NOT_SETTINGS}
+    return {**settings, **named}
 
 
 def _start(wire: Wire) -> Body | None:
@@ -100,11 +116,11 @@ def _start(wire: Wire) -> Body | None:
     raise Refused("08P01", "encryption is not supported: connect without it")
 
 
-def _user(start: Body) -> str:
+def _parameters(start: Body) -> dict[str, str]:
     parameters = {}
     while name := start.text():
         parameters[name] = start.text()
-    return parameters.get("user", "")
+    return parameters
 
 
 def _require_proof(wire: Wire, user: str, password: str, named: str) -> None:

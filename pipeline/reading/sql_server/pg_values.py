@@ -5,7 +5,9 @@ import decimal
 import json
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
@@ -37,9 +39,11 @@ def _plain(value: Any) -> bytes:
     return str(value).encode()
 
 
-def _time_text(value: int) -> bytes:
-    """Encodes a time in microseconds since 1970."""
-    return (_EPOCH + dt.timedelta(microseconds=value)).isoformat(" ").encode()
+def _time_text(value: int, zone: dt.tzinfo = dt.UTC) -> bytes:
+    """Encodes a time in microseconds since 1970 as PostgreSQL does: `2024-05-01 14:00:00.25+02`."""
+    time = (_EPOCH + dt.timedelta(microseconds=value)).astimezone(zone)
+    text = f"{time:%H:%M:%S.%f}".rstrip("0").rstrip(".") if time.microsecond else f"{time:%H:%M:%S}"
+    return f"{time.date()} {text}{time.isoformat(timespec='seconds')[19:].removesuffix(':00')}".encode()
 
 
 def _decimal_binary(value: decimal.Decimal) -> bytes:
@@ -76,7 +80,7 @@ _KINDS: Final[Sequence[tuple[Callable[[pa.DataType], bool], PgType]]] = (
     (pa.types.is_date, _DATE),
     (pa.types.is_binary, PgType(17, -1, lambda value: b"\\x" + value.hex().encode(), bytes)),
     (lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None, _TIME),
-    (pa.types.is_timestamp, _TIME._replace(oid=1114, text=lambda value: _time_text(value).removesuffix(b"+00:00"))),
+    (pa.types.is_timestamp, _TIME._replace(oid=1114, text=lambda value: _time_text(value).removesuffix(b"+00"))),
 )
 
 
@@ -109,5 +113,7 @@ def _encoded(column: pa.Array, *, is_binary: bool) -> list[bytes | None]:
     kind = kind_of(column.type)
     encode = kind.binary if is_binary else kind.text
     if pa.types.is_timestamp(column.type):
+        if column.type.tz and not is_binary:
+            encode = partial(_time_text, zone=ZoneInfo(column.type.tz))
         column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
     return [None if value is None else encode(value) for value in column.to_pylist()]

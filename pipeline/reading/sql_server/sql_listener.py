@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from threading import Event, Lock, Thread, Timer
 from typing import Final
 
-import duckdb
 import structlog
 
 from http_server.limits import expendable
@@ -16,7 +15,7 @@ from pipeline.errors import SetUpError
 from pipeline.logs import configure_logs
 from pipeline.reading.sql_server.client import Client
 from pipeline.reading.sql_server.database import Database
-from pipeline.reading.sql_server.login import Access, Ticket, log_in
+from pipeline.reading.sql_server.login import Access, Arrival, Ticket, log_in
 from pipeline.reading.sql_server.wire import Refused, Wire
 
 _MOST_CLIENTS: Final = 64
@@ -64,7 +63,7 @@ class Server:
         self._database, self._access = database, access
         self._open: dict[Connection, None] = {}  # oldest first
         self._opening = Lock()
-        self._cursors: dict[Ticket, duckdb.DuckDBPyConnection] = {}
+        self._clients: dict[Ticket, Client] = {}
 
     def accept(self, listener: socket.socket, stop: Event) -> None:
         """Accepts connections until `stop`, each in a daemon thread."""
@@ -103,23 +102,22 @@ class Server:
         wire, ticket = Wire(connection.socket, bytearray()), Ticket.new()
         try:
             with _cut_off_after(_LOGIN_S, connection):
-                claimed = log_in(wire, self._access, ticket)
+                arrival = log_in(wire, self._access, ticket)
             connection.waits_for_client = False
-            if claimed == ticket:
-                self._answer(wire, ticket)
-            elif claimed in self._cursors:
-                self._cursors[claimed].interrupt()
+            if arrival and arrival.ticket == ticket:
+                self._answer(wire, arrival)
+            elif arrival and arrival.ticket in self._clients:
+                self._clients[arrival.ticket].interrupt()
         except Refused as error:
             wire.send_error(error.code, str(error), "FATAL")
             wire.flush()
 
-    def _answer(self, wire: Wire, ticket: Ticket) -> None:
-        with self._database.cursor() as cursor:
-            self._cursors[ticket] = cursor
-            try:
-                Client(wire, self._database, cursor).serve()
-            finally:
-                del self._cursors[ticket]
+    def _answer(self, wire: Wire, arrival: Arrival) -> None:
+        client = self._clients[arrival.ticket] = Client(wire, self._database, arrival.settings)
+        try:
+            client.serve()
+        finally:
+            del self._clients[arrival.ticket]
 
 
 @contextmanager
