@@ -89,6 +89,9 @@ def test_psql_takes_the_zone_of_its_environment(server: tuple[int, Process]) -> 
     ("statement", "code"),
     [
         ("SET TIME ZONE 'Asia/Nowhere'", "22023"),
+        ("SET statement_timeout = '-1'", "22023"),
+        ("SET statement_timeout = '5 lightyears'", "22023"),
+        ("SET idle_in_transaction_session_timeout = 1000", "22023"),
         ("SET TIME ZONE 'BST'", "22023"),
         ("SET TIME ZONE 5.5", "22023"),
         ("SET memory_limit = '90g'", "42704"),
@@ -118,6 +121,23 @@ def test_a_statement_without_effect_is_refused(client: psycopg.Connection, state
     assert refused.value.sqlstate == code
     client.execute("ROLLBACK")
     assert client.execute("SHOW TimeZone").fetchone() == ("UTC",)
+
+
+ENDLESS = "SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range % 7 = b.range % 11"
+STREAMED = "SELECT a.range FROM range(1000000000) a WHERE a.range % 1000000000 < 5"
+
+
+@pytest.mark.parametrize("statement", [ENDLESS, STREAMED])
+@pytest.mark.parametrize("prepare", [False, True])
+def test_a_statement_ends_at_its_timeout(client: psycopg.Connection, statement: str, prepare: bool) -> None:
+    client.execute("SET statement_timeout = '100ms'")
+    assert client.execute("SHOW statement_timeout").fetchone() == ("100",)
+    with pytest.raises(psycopg.errors.QueryCanceled):
+        client.execute(statement.encode(), prepare=prepare)
+    with pytest.raises(psycopg.errors.QueryCanceled):
+        client.execute(b"SELECT 1; " + statement.encode())
+    client.execute("RESET statement_timeout")
+    assert client.execute("SELECT count(*) FROM range(10)").fetchone() == (10,)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,9 @@
 """Answers statements: by the session, or by the engine."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Lock, Thread
 from typing import Final
 from weakref import WeakSet
 
@@ -12,7 +15,9 @@ from pipeline.reading.sql_server.database import Database
 from pipeline.reading.sql_server.dialect import VERBATIM, in_duckdb
 from pipeline.reading.sql_server.session import Session
 from pipeline.reading.sql_server.statement_result import StatementResult
+from pipeline.reading.sql_server.wire import Refused
 
+_AGAIN_S: Final = 0.05
 _PIECES: Final = re.compile(VERBATIM + r"|(?P<end>;)", re.DOTALL)
 """Matches texts, names and comments, in which a semicolon ends nothing, and the ends of statements."""
 _COMMENTS: Final = re.compile(r"(?:\s+|--[^\n]*|/\*.*?\*/)*", re.DOTALL)
@@ -31,6 +36,8 @@ class Answers:
     def __init__(self, database: Database, session: Session) -> None:
         self._database, self._session = database, session
         self._cursors: WeakSet[duckdb.DuckDBPyConnection] = WeakSet()
+        self._lock = Lock()
+        self._interrupted_by = ""
 
     def answer(self, statement: str) -> StatementResult:
         """Answers one statement. Raises Refused if it does more than read, duckdb.Error if it fails."""
@@ -47,16 +54,42 @@ class Answers:
         cursor, query = self._checked(statement)
         return cursor.sql(query).limit(0).to_arrow_table().schema
 
-    def interrupt(self) -> None:
-        """Ends the statements that run."""
-        for cursor in [*self._cursors]:
+    @contextmanager
+    def limited(self) -> Iterator[None]:
+        """Ends the block after the client's `statement_timeout`. Raises Refused if the block was interrupted."""
+        self._interrupted_by = ""
+        timeout_ms, done = int(self._session.settings.values["statement_timeout"]), Event()
+        if timeout_ms:
+            Thread(
+                target=self._interrupt_after, args=(timeout_ms / 1000, done), name="sql-timeout", daemon=True
+            ).start()
+        try:
+            yield
+        except (duckdb.Error, pa.ArrowException) as error:
+            raise Refused("57014", self._interrupted_by) if self._interrupted_by else error from None
+        finally:
+            done.set()
+
+    def interrupt(self, reason: str = "the client canceled the statement") -> None:
+        """Ends the statement that runs."""
+        self._interrupted_by = reason
+        with self._lock:
+            cursors = [*self._cursors]
+        for cursor in cursors:
             cursor.interrupt()
+
+    def _interrupt_after(self, seconds: float, done: Event) -> None:
+        """Interrupts until the statement is `done`, because a query that starts later clears an interruption."""
+        while not done.wait(seconds):
+            seconds = _AGAIN_S
+            self.interrupt("the statement took longer than statement_timeout")
 
     def _checked(self, statement: str) -> tuple[duckdb.DuckDBPyConnection, str]:
         """Returns a connection and the query in DuckDB's dialect, which only reads the views."""
         self._database.refresh()
         cursor = self._database.cursor(self._session.settings.values)
-        self._cursors.add(cursor)
+        with self._lock:
+            self._cursors.add(cursor)
         query = in_duckdb(statement)
         require_reading(cursor, query, self._database.views)
         return cursor, query

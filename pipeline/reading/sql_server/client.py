@@ -66,7 +66,7 @@ class Client:
         except Refused as error:
             self._failed(message, error.code, str(error))
         except duckdb.Error as error:
-            self._failed(message, "57014" if isinstance(error, duckdb.InterruptException) else "42000", str(error))
+            self._failed(message, "42000", str(error))
         except (ArithmeticError, ValueError, RecursionError, struct.error) as error:
             self._failed(message, "22000", f"invalid value or statement: {error}")
         except Exception as error:
@@ -99,9 +99,9 @@ class Client:
             self._wire.send(b"I")
         for statement in statements:
             portal = Portal(statement, ())
-            portal.answer = self._answers.answer(statement)
-            self._send_columns(portal.answer.schema, ())
-            self._send_rows(portal, 0)
+            with self._answers.limited():
+                self._send_columns(self._answer_of(portal).schema, ())
+                self._send_rows(portal, 0)
         self._ready()
 
     def _parse(self, body: Body) -> None:
@@ -137,13 +137,14 @@ class Client:
             self._send_columns(self._answers.schema_of(nothing), ())
         else:
             portal = self._portal(body.text())
-            self._send_columns(self._answer_of(portal).schema, portal.asked)
+            with self._answers.limited():
+                self._send_columns(self._answer_of(portal).schema, portal.asked)
 
     def _execute(self, body: Body) -> None:
         portal, most = self._portal(body.text()), body.number()
         if portal.text:
-            self._answer_of(portal)
-            self._send_rows(portal, most)
+            with self._answers.limited():
+                self._send_rows(portal, most)
         else:
             self._wire.send(b"I")
 

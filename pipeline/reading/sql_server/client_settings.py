@@ -93,7 +93,7 @@ _SETTINGS: Final = (
     Setting("server_version", VERSION, _only(VERSION), is_reported=True),
     Setting("server_version_num", "90600", _only("90600")),
     Setting("standard_conforming_strings", "on", _on, is_reported=True),
-    Setting("statement_timeout", "0", _only("0")),
+    Setting("statement_timeout", "0", _duration),
     Setting("TimeZone", "UTC", _zone, is_reported=True),
     Setting("transaction_deferrable", "off", _off),
     Setting("transaction_isolation", "read committed", _READ_COMMITTED),
