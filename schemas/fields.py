@@ -42,6 +42,7 @@ class EventFields:
     """
 
     user: str = "user_id"
+    """Several fields have commas between them: the first that is neither null nor empty is the user."""
     time: str = "event_time"
     time_unit: TimeUnit | None = None
     """None: the unit of the schema, or milliseconds if the schema has no unit."""
@@ -54,6 +55,11 @@ class EventFields:
     """Field that is equal in all records of one event; required only for deduplication."""
     types: Mapping[str, JsonType] = field(default_factory=dict)
     """Types of further fields in JSON, by name; other fields are text."""
+
+    @property
+    def users(self) -> list[str]:
+        """The names in `user`."""
+        return self.user.split(",")
 
     @property
     def are_default(self) -> bool:

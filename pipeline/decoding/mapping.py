@@ -57,7 +57,7 @@ class MappedProjection:
         paths = dict(_paths(self._mapping, words))
         mapped = {c.USER_ID, c.EVENT_TIME, c.EVENT_TYPE, c.PAGE_URL, *({c.EVENT_ID} & paths.keys())}
         aligned = Alignment(schemas.texts, _needs(paths.values()), words - mapped)
-        self._leaves = {role: _leaf(role, path, aligned) for role, path in paths.items()}
+        self._leaves = _leaves(paths, aligned)
         self._time_unit = _unit(self._leaves["time"], self._mapping.time_unit)
         tops = {path.partition(".")[0] for path in paths.values()}
         self._further = [name for name in aligned.named if name not in tops]
@@ -91,7 +91,8 @@ class MappedProjection:
         raw = {role: leaf.column for role, leaf in self._leaves.items()}
         is_read = decoded_column((self._is_read,))
         event_type = event_type_column(self._mapping, raw.get("kind"))
-        columns = needed_columns(is_read, event_type, raw["user"].cast("string"), self._time(raw["time"]))
+        users = [column for role, column in raw.items() if _is_user(role)]
+        columns = needed_columns(is_read, event_type, user_column(users), self._time(raw["time"]))
         if "page" in raw:
             columns.append(raw["page"].alias(c.PAGE_URL))
         if c.EVENT_ID in raw:
@@ -101,7 +102,8 @@ class MappedProjection:
 
     def same_as_user(self) -> set[str]:
         """Returns the other names that the user has in a version."""
-        return {name for name in self._further if self._fields[name].name == self._leaves["user"].path[0]}
+        users = {leaf.path[0] for role, leaf in self._leaves.items() if _is_user(role)}
+        return {name for name in self._further if self._fields[name].name in users}
 
     def _time(self, raw: Column) -> Column:
         """Returns milliseconds, null if the value is not a time; never an error, because the values are foreign."""
@@ -125,6 +127,12 @@ def needed_columns(is_read: Column, event_type: Column, user: Column, *times: Co
         c.EVENT_TIME: F.coalesce(*times, F.lit(0)),
     }
     return [F.when(is_read, value).alias(name) for name, value in own.items()]
+
+
+def user_column(users: Sequence[Column]) -> Column:
+    """Returns the first of the `users` that is neither null nor empty, as text."""
+    first, *others = (user.cast("string") for user in users)
+    return F.coalesce(*(F.nullif(user, F.lit("")) for user in (first, *others))) if others else first
 
 
 def event_type_column(fields: EventFields, raw: Column | None) -> Column:
@@ -155,7 +163,8 @@ def has_page(schemas: EventSchemas) -> bool:
 
 def _paths(fields: EventFields, words: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yields the role and the dotted path of each mapped field that is needed."""
-    yield "user", fields.user
+    for at, user in enumerate(fields.users):
+        yield f"user {at}" if at else "user", user
     yield "time", fields.time
     if fields.kind:
         yield "kind", fields.kind
@@ -176,17 +185,39 @@ def _needs(paths: Iterable[str]) -> Needs:
     return needs
 
 
-def _leaf(role: str, name: str, aligned: Alignment) -> _Leaf:
-    """Returns the field with the dotted path `name`. Raises SetUpError if a schema lacks it or has an unfit type."""
-    names = name.split(".")
-    fields = [*_along(names, aligned.fields)]
-    for depth, field in enumerate(fields, 1):
+def _is_user(role: str) -> bool:
+    return role.partition(" ")[0] == "user"
+
+
+def _leaves(paths: Mapping[str, str], aligned: Alignment) -> dict[str, _Leaf]:
+    """Returns the fields by their roles. Raises SetUpError if a schema lacks a field, or all fields of the user."""
+    users = {role: path for role, path in paths.items() if _is_user(role)}
+    missing = {role: _missing(path, aligned) for role, path in paths.items()}
+    lack_all = set.intersection(*(set(missing[user]) for user in users))
+    for role in (role for role in paths if role not in users or role == "user"):
+        name = ",".join(users.values()) if role == "user" else paths[role]
+        for schema_id, field in missing[role].items():
+            if role == "user" and schema_id not in lack_all:
+                continue
+            raise SetUpError(f"schemas.mapping.{role} is {name}, but schema {schema_id} has no field {field}")
+    never = {role for role, found in missing.items() if len(found) == len(aligned.schema_ids)}
+    return {role: _leaf(role.partition(" ")[0], path, aligned) for role, path in paths.items() if role not in never}
+
+
+def _missing(name: str, aligned: Alignment) -> dict[int, str]:
+    """Returns by schema id the part of a dotted path at which a schema ends, for schemas that lack the field."""
+    names, missing = name.split("."), dict[int, str]()
+    for depth, field in enumerate(_along(names, aligned.fields), 1):
         for schema_id, kind in zip(aligned.schema_ids, field.types, strict=True):
             if kind is None:
-                raise SetUpError(
-                    f"schemas.mapping.{role} is {name}, but schema {schema_id} has no field {'.'.join(names[:depth])}"
-                )
-    written = [without_null(kind) for kind in fields[-1].types]
+                missing.setdefault(schema_id, ".".join(names[:depth]))
+    return missing
+
+
+def _leaf(role: str, name: str, aligned: Alignment) -> _Leaf:
+    """Returns the field with the dotted path `name`. Raises SetUpError if it has an unfit type."""
+    fields = [*_along(name.split("."), aligned.fields)]
+    written = [without_null(kind) for kind in fields[-1].types if kind is not None]
     kind = _read_as(role, name, fields[-1], written)
     return _Leaf(name, tuple(field.name for field in fields), kind, written)
 

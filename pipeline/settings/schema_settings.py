@@ -1,16 +1,23 @@
 """The settings of schemas: where they are, and the meaning of their fields."""
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import BeforeValidator, Field, SecretStr, model_validator
 
 from kafka_access.addresses import address
 from pipeline.settings.report_settings import Section
 from schemas.fields import CLICK, VISIT, EventFields, Format, JsonType, TimeUnit
 
-FieldName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_@$:/-]+(\.[A-Za-z0-9_@$:/-]+)*$"), "FIELD"]
+_NAME: Final = r"[A-Za-z0-9_@$:/-]+(\.[A-Za-z0-9_@$:/-]+)*"
+FieldName = Annotated[str, Field(pattern=f"^{_NAME}$"), "FIELD"]
 """Names with dots between them. Avro has fewer names than JSON: others are missing in every schema."""
+FieldNames = Annotated[
+    str,
+    BeforeValidator(lambda names: ",".join(map(str, names)) if isinstance(names, list) else names),
+    Field(pattern=f"^{_NAME}(,{_NAME})*$"),
+    "FIELD,...",
+]
 
 
 class MappingSettings(Section):
@@ -19,8 +26,9 @@ class MappingSettings(Section):
     In JSON a number is the index of an item: `items.0.id`.
     """
 
-    user: FieldName = "user_id"
-    """Field with the user: text or a whole number."""
+    user: FieldNames = "user_id"
+    """Field with the user: text or a whole number. Several fields have commas between them, as in
+    `userId,anonymousId`: the user is the first that is neither null nor empty."""
     time: FieldName = "event_time"
     """Field with the event time: a number since 1970, or text."""
     time_unit: TimeUnit | None = None

@@ -66,6 +66,26 @@ def test_an_enum_without_a_namespace_inside_a_namespace_is_read() -> None:
     assert verdicts({7: schema}, [written(7, schema, {"k": "view"})], fields=fields) == [COUNTED]
 
 
+def test_the_user_is_the_first_of_several_fields_that_is_neither_null_nor_empty() -> None:
+    """A version may lack some of them; the first field is a number in one version."""
+    anonymous = field("anonymous", ["null", "string"])
+    old, new = record(anonymous), record(anonymous, field("id", ["null", "long"]))
+    fields = EventFields(user="id,account.name,u,anonymous", time="t", kind="")
+    events: list[tuple[int, dict[str, Any], dict[str, Any]]] = [
+        (7, old, {"u": "bob", "anonymous": "x"}),
+        (7, old, {"u": "", "anonymous": "x"}),
+        (7, old, {"u": "", "anonymous": None}),
+        (8, new, {"u": "bob", "id": 7, "anonymous": "x"}),
+        (8, new, {"u": "bob", "id": None, "anonymous": None}),
+    ]
+    values = [written(*event) for event in events]
+    for user, expected in {"bob": [MET, COUNTED, None, COUNTED, MET], "x": [COUNTED, MET, None, COUNTED, COUNTED],
+                           "7": [COUNTED, COUNTED, None, MET, COUNTED]}.items():  # fmt: skip
+        found = verdicts({7: old, 8: new}, values, f"user_id = '{user}'", fields)
+        assert [*found[:2], None, *found[3:]] == expected
+        assert found[2][0] is Check.USER_ID
+
+
 def test_a_default_and_a_namespace_that_a_library_refuses_change_no_value() -> None:
     usual = record(field("q", enum("K", "a", "b")), namespace="com.shop")
     odd = record(field("q", enum("K", "a", "b")), namespace="com.$shop") | {"name": "my-event"}

@@ -109,6 +109,22 @@ def test_each_value_is_counted_or_has_a_reason() -> None:
 
 
 @pytest.mark.jvm
+def test_the_user_is_the_first_of_several_fields_that_is_neither_null_nor_empty() -> None:
+    users: list[dict[str, object]] = [
+        {"id": "ann"},
+        {"id": "", "anonymous": 5},
+        {"anonymous": "x", "id": None},
+        {"id": None},
+        {"id": [1]},
+    ]
+    schemas = EventSchemas({}, EventFields(user="id,anonymous", time="t", kind=""), format="json")
+    values = [json.dumps({**user, "t": NOW}).encode() for user in users]
+    assert [check for check, _ in verdicts_of(schemas, values)] == [Check.PASSED] * 3 + [Check.USER_ID] * 2
+    for at, name in enumerate(("ann", "5", "x")):
+        assert [is_met for _, is_met in verdicts_of(schemas, values, f"user_id = '{name}'")].index(True) == at
+
+
+@pytest.mark.jvm
 def test_an_event_without_a_kind_is_not_of_another_kind() -> None:
     """It is malformed also where other kinds are left out, as is what has nothing of an event."""
     kinds = {"view": Check.PASSED, "scroll": Check.OTHER_KIND, "": Check.EVENT_TYPE, None: Check.EVENT_TYPE}

@@ -126,6 +126,8 @@ def test_what_only_one_of_the_avro_libraries_accepts(kind: Any, sentence: str) -
 def test_missing_fields_are_named() -> None:
     fields = EventFields(user="who.id", time="at", kind="")
     assert refusal({7: record()}, "", fields) == ("schemas.mapping.user is who.id, but schema 7 has no field who")
+    neither = EventFields(user="who.id,id", time="t", kind="")
+    assert refusal({7: record()}, "", neither) == "schemas.mapping.user is who.id,id, but schema 7 has no field who"
 
 
 def test_a_mapping_without_kinds_would_count_no_event() -> None:

@@ -246,6 +246,12 @@ def test_a_field_of_json_may_be_an_item_of_an_array(tmp_path: Path) -> None:
     assert (mapping.user, mapping.time) == ("items.0.user-id", "@timestamp")
 
 
+def test_the_user_may_be_in_several_fields(tmp_path: Path) -> None:
+    listed = file(tmp_path, "[schemas.mapping]\nuser = ['account.id', 'anonymousId']")
+    for words in (["--config", str(listed)], ["--schemas.mapping.user", "account.id,anonymousId"]):
+        assert parsed_settings(*words).schemas.mapping.fields().users == ["account.id", "anonymousId"]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
