@@ -9,10 +9,18 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AclOperation, AdminClient, TopicDescription
 
 from kafka_access.errors import AccessError, Refused
-from kafka_access.reasons import forbidden_sentence, is_final, is_refusal, refusal_sentence, unusable_sentence
+from kafka_access.reasons import (
+    advertised_sentence,
+    forbidden_sentence,
+    is_final,
+    is_refusal,
+    refusal_sentence,
+    unusable_sentence,
+)
 from kafka_access.settings import Access
 
 _POLL_S: Final = 0.1
+_UNREACHED: Final = frozenset({KafkaError._RESOLVE, KafkaError._TRANSPORT})  # noqa: SLF001 - its names
 _FORBIDDEN: Final = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED})
 
 
@@ -23,11 +31,22 @@ class Admin(AdminClient):
         """`options` are properties of librdkafka. Raises AccessError if it rejects them."""
         self._access = access
         self._errors: list[KafkaError] = []
+        self._advertised: str | None = None
         try:
-            config: dict[str, Any] = {**options, "error_cb": self._errors.append}
+            config: dict[str, Any] = {**options, "error_cb": self._take}
             super().__init__(config)
         except KafkaException as error:
             raise AccessError(unusable_sentence(error.args[0].str())) from error
+
+    def advertised(self) -> str | None:
+        """Returns a sentence if the latest broker that could not be reached was one that another broker named."""
+        self.poll(0)
+        return self._advertised
+
+    def _take(self, error: KafkaError) -> None:
+        self._errors.append(error)
+        if error.code() in _UNREACHED:
+            self._advertised = advertised_sentence(error.str())
 
     def describe(self, topic: str, operation: AclOperation, seconds: float) -> TopicDescription:
         """Returns the description of `topic`; waits at most `seconds`.

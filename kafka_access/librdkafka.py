@@ -1,5 +1,6 @@
 """The settings as properties of librdkafka, which reads the files itself."""
 
+import ssl
 from pathlib import Path
 
 from kafka_access.secrets import clear_text, file_text
@@ -18,6 +19,8 @@ def librdkafka_options(access: Access) -> dict[str, str]:
 
 def _sasl(sasl: SaslSettings) -> dict[str, str]:
     if sasl.mechanism == "OAUTHBEARER":
+        # librdkafka's own default exists on Red Hat only.
+        authorities = ssl.get_default_verify_paths()
         options = {
             "sasl.mechanism": sasl.mechanism,
             "sasl.oauthbearer.method": "oidc",
@@ -27,6 +30,7 @@ def _sasl(sasl: SaslSettings) -> dict[str, str]:
                 sasl.client_secret, sasl.client_secret_file, "kafka.sasl.client_secret"
             ),
             "sasl.oauthbearer.scope": sasl.scope,
+            "https.ca.location": authorities.cafile or authorities.capath,
         }
     else:
         options = {

@@ -52,11 +52,34 @@ def refusal_sentence(access: Access, text: str) -> str:
     if _NOT_AUTHENTICATED in text:
         return _not_authenticated(access.sasl, broker)
     if _TOKENLESS in text:
-        return (
-            f"{access.sasl.token_url} issues no token: "
-            "correct kafka.sasl.token_url, kafka.sasl.client_id or kafka.sasl.client_secret"
-        )
+        return _tokenless(access.sasl.token_url, text.partition("token: ")[2])
     return f"{broker} {next(reason for sign, reason in _LISTENER_REFUSALS.items() if sign in text)}"
+
+
+def _tokenless(url: str | None, cause: str) -> str:
+    """Returns the sentence for a token server that issued no token; `cause` is curl's error or the server's answer."""
+    if re.search("trust anchors|certificate|SSL", cause):
+        return (
+            f"the certificate of {url} is not trusted ({cause}): add its authority to those of the system, or set "
+            "https.ca.location in kafka.librdkafka and the truststore of Java's client (docs/security.md)"
+        )
+    if re.search("(?i)could not|failed to connect|timed out", cause):
+        return f"{url} cannot be reached ({cause}): correct kafka.sasl.token_url"
+    return f"{url} issues no token: correct kafka.sasl.token_url, kafka.sasl.client_id or kafka.sasl.client_secret"
+
+
+def advertised_sentence(text: str) -> str | None:
+    """Returns the sentence for a broker that cannot be reached at the address that it advertises, else None.
+
+    `text` is librdkafka's error, in which only an advertised address has the id of a broker.
+    """
+    match = re.match(r"(?:\w+://)?([^/\s]+:\d+)/\d+: (?:Connect to [^ ]+ failed: )?(.*?)(?: \(after |$)", text)
+    if match is None:
+        return None
+    return (
+        f"a broker advertises the address {match[1]}, which this machine does not reach ({match[2]}): correct "
+        "advertised.listeners of that broker, or make the name known to this machine"
+    )
 
 
 def _certificate_refused(tls: TlsSettings, broker: str) -> str:

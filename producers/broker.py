@@ -40,8 +40,9 @@ def partitions_of(target: Target) -> int | None:
 
     Raises SetupError if the broker does not answer in time, or refuses this client or its right to write.
     """
+    client = admin(target)
     try:
-        return len(admin(target).describe(target.topic, AclOperation.WRITE, target.timeout_ms / 1000).partitions)
+        return len(client.describe(target.topic, AclOperation.WRITE, target.timeout_ms / 1000).partitions)
     except Refused as error:
         raise SetupError(error.sentence) from error
     except (KafkaException, TimeoutError) as error:
@@ -49,7 +50,8 @@ def partitions_of(target: Target) -> int | None:
             return None
         cause = _cause(error) if isinstance(error, KafkaException) else "the request timed out"
         raise SetupError(
-            f"no Kafka broker answered at {target.bootstrap_servers} within "
+            client.advertised()
+            or f"no Kafka broker answered at {target.bootstrap_servers} within "
             f"{target.timeout_ms / 1000:g} s ({cause}); start it, or correct --bootstrap-servers or "
             "--kafka.security.protocol"
         ) from error

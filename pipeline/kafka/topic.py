@@ -199,8 +199,10 @@ def connect(kafka: KafkaSettings, wait: Callable[[float], None] = time.sleep) ->
         except TransientError as error:
             if time.monotonic() - started >= left:
                 raise Unreachable(
-                    f"no Kafka broker at {kafka.bootstrap_servers} answered within {left:g} s ({error}). "
+                    topic.admin.advertised()
+                    or f"no Kafka broker at {kafka.bootstrap_servers} answered within {left:g} s ({error}). "
                     "Start it, or correct kafka.bootstrap_servers or kafka.security.protocol"
                 ) from error
-            _log.warning("waiting_for_broker", bootstrap_servers=kafka.bootstrap_servers, reason=str(error))
+            reason = topic.admin.advertised() or str(error)
+            _log.warning("waiting_for_broker", bootstrap_servers=kafka.bootstrap_servers, reason=reason)
             wait(_PAUSE_S)

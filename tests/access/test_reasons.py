@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka.admin import AclOperation
 
 from kafka_access import reasons
-from kafka_access.reasons import forbidden_sentence, is_refusal, refusal_sentence
+from kafka_access.reasons import advertised_sentence, forbidden_sentence, is_refusal, refusal_sentence
 from kafka_access.settings import Access
 from tests.support.certificates import Authority, Pair
 from tests.support.waiting import PATIENCE_S
@@ -85,6 +85,23 @@ def access(settings: dict[str, Any]) -> Access:
             ),
         ),
         (
+            BY_TOKEN,
+            "Failed to acquire SASL OAUTHBEARER token: SSL certificate problem: unable to get local issuer certificate",
+            (
+                "the certificate of https://login.example/token is not trusted (SSL certificate problem: unable to get "
+                "local issuer certificate): add its authority to those of the system, or set https.ca.location in "
+                "kafka.librdkafka and the truststore of Java's client (docs/security.md)"
+            ),
+        ),
+        (
+            BY_TOKEN,
+            "Failed to acquire SASL OAUTHBEARER token: Could not resolve host: login.example",
+            (
+                "https://login.example/token cannot be reached (Could not resolve host: login.example): "
+                "correct kafka.sasl.token_url"
+            ),
+        ),
+        (
             WITH_CERTIFICATE,
             ALERT,
             (
@@ -116,6 +133,29 @@ def test_a_refusal_is_one_sentence_that_names_what_to_change(
 )
 def test_an_outage_is_no_refusal(text: str) -> None:
     assert not is_refusal(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            "kafka:9092/1: Failed to resolve 'kafka:9092': Name or service not known (after 0ms in state CONNECT)",
+            "kafka:9092, which this machine does not reach (Failed to resolve 'kafka:9092': Name or service not known)",
+        ),
+        (
+            "ssl://localhost:1/12: Connect to ipv4#127.0.0.1:1 failed: Connection refused (after 0ms in state CONNECT)",
+            "localhost:1, which this machine does not reach (Connection refused)",
+        ),
+        ("ssl://127.0.0.1:1/bootstrap: Connect to ipv4#127.0.0.1:1 failed: Connection refused", None),
+        ("1/1 brokers are down", None),
+    ],
+)
+def test_an_address_that_a_broker_advertises_is_named(text: str, found: str | None) -> None:
+    assert advertised_sentence(text) == (
+        found
+        and f"a broker advertises the address {found}: correct advertised.listeners of that broker, or make the name "
+        "known to this machine"
+    )
 
 
 def test_a_missing_right_is_reported_with_the_command_that_grants_it() -> None:

@@ -17,7 +17,7 @@ from pipeline.cli import main
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.processes import Process
-from tests.support.secured_broker import MARK, PASSWORD, SecuredBroker, secured_broker
+from tests.support.secured_broker import LOST, MARK, PASSWORD, SecuredBroker, secured_broker
 from tests.support.sockets import family, listening
 from tests.support.waiting import wait_for
 
@@ -56,8 +56,8 @@ def by_certificate(broker: SecuredBroker, name: str = "client", **tls: str) -> T
     return {"security": {"protocol": "SSL"}, "tls": {**files, **tls}}
 
 
-def by_token(broker: SecuredBroker, secret: str = PASSWORD) -> Tree:
-    token = {"token_url": broker.tokens.token_url, "client_id": "ann", "client_secret": secret}
+def by_token(broker: SecuredBroker, secret: str = PASSWORD, url: str = "") -> Tree:
+    token = {"token_url": url or broker.tokens.token_url, "client_id": "ann", "client_secret": secret}
     return {**by_password(broker), "sasl": {"mechanism": "OAUTHBEARER", **token}}
 
 
@@ -83,6 +83,18 @@ MISTAKES: dict[str, tuple[Callable[[SecuredBroker], tuple[str, Tree]], str]] = {
     "a wrong secret for a token": (
         lambda broker: ("SASL", by_token(broker, f"not {MARK}")),
         "correct kafka.sasl.token_url, kafka.sasl.client_id or kafka.sasl.client_secret",
+    ),
+    "a token server whose certificate is not trusted": (
+        lambda broker: ("SASL", by_token(broker, url=broker.tokens_by_tls.token_url)),
+        "is not trusted (",
+    ),
+    "a token server that does not run": (
+        lambda broker: ("SASL", by_token(broker, url="http://127.0.0.1:1/token")),
+        "http://127.0.0.1:1/token cannot be reached (",
+    ),
+    "a broker that advertises a host without an address": (
+        lambda _: ("LOST", {}),
+        f"a broker advertises the address {LOST}, which this machine does not reach (Failed to resolve",
     ),
     "a broker's certificate that has expired": (
         lambda broker: ("EXPIRED", {"security": {"protocol": "SSL"}, "tls": {"ca": str(broker.authority.file)}}),

@@ -29,7 +29,9 @@ from tests.support.waiting import PATIENCE_S
 MARK: Final = "hunter2bqkz"
 PASSWORD: Final = f"pa\"ss\\w'ord = ${{x}}; {{y}} {MARK}"
 """With all that a grammar on the way could trip over, and a part that no grammar changes."""
-_LISTENERS: Final = ("SASL", "MTLS", "EXPIRED")
+_LISTENERS: Final = ("SASL", "MTLS", "EXPIRED", "LOST")
+LOST: Final = "kafka.internal.invalid:9092"
+"""The address that the broker advertises of its listener LOST."""
 _LOGIN: Final = "org.apache.kafka.common.security"
 
 
@@ -45,6 +47,8 @@ class SecuredBroker:
     expired_client: Pair
     strange_client: Pair
     tokens: TokenServer
+    tokens_by_tls: TokenServer
+    """Like `tokens`, with a certificate of `authority`."""
 
     def at(self, listener: str) -> str:
         """The address of a listener."""
@@ -65,7 +69,8 @@ def secured_broker(folder: Path) -> Iterator[SecuredBroker]:
     """Users `ann` and `bob` with SCRAM, `ann` with PLAIN; a client's certificate for `CN=ann`; tokens for `ann`."""
     authority, stranger = Authority(folder / "ca", "authority"), Authority(folder / "ca", "stranger")
     ports, plain = {name: free_port() for name in _LISTENERS}, free_port()
-    with TokenServer("ann", PASSWORD) as tokens:
+    by_tls = TokenServer("ann", PASSWORD, authority.sign("tokens"))
+    with TokenServer("ann", PASSWORD) as tokens, by_tls as tokens_by_tls:
         further = _properties(folder, authority, ports, plain, tokens)
         with Broker(folder / "broker", plain, further=further, options=tokens.allowed) as broker:
             _add_users(broker.bootstrap_servers)
@@ -75,7 +80,7 @@ def secured_broker(folder: Path) -> Iterator[SecuredBroker]:
                 stranger.sign("ann-strange"),
             )
             ports["PLAINTEXT"] = plain
-            yield SecuredBroker(broker, ports, authority, stranger, *clients, tokens)
+            yield SecuredBroker(broker, ports, authority, stranger, *clients, tokens, tokens_by_tls)
 
 
 def _properties(
@@ -87,11 +92,14 @@ def _properties(
     sasl = "listener.name.sasl"
     quoted = PASSWORD.replace("\\", "\\\\").replace('"', '\\"')
     own = [f"{name}://127.0.0.1:{port}" for name, port in ports.items()]
+    advertised = [f"LOST://{LOST}" if address.startswith("LOST") else address for address in own]
     return {
         "listeners": ",".join(["{listeners}", *own]),
-        "advertised.listeners": ",".join([f"PLAINTEXT://127.0.0.1:{port}", *own]),
+        "advertised.listeners": ",".join([f"PLAINTEXT://127.0.0.1:{port}", *advertised]),
         "inter.broker.listener.name": "PLAINTEXT",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_SSL,MTLS:SSL,EXPIRED:SSL",
+        "listener.security.protocol.map": (
+            "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_SSL,MTLS:SSL,EXPIRED:SSL,LOST:PLAINTEXT"
+        ),
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:ANONYMOUS",
         "ssl.keystore.type": "PEM",

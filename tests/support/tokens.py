@@ -2,6 +2,7 @@
 
 import base64
 import json
+import ssl
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -12,13 +13,15 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
+from tests.support.certificates import Pair
+
 
 class TokenServer:
     """Knows one client, which is the principal of its tokens too."""
 
     audience = "kafka"
 
-    def __init__(self, client_id: str, client_secret: str) -> None:
+    def __init__(self, client_id: str, client_secret: str, certificate: Pair | None = None) -> None:
         self._client_id = client_id
         self._expected = f"Basic {_plain(f'{client_id}:{client_secret}'.encode())}"
         self._key = generate_private_key(65537, 2048)
@@ -44,7 +47,11 @@ class TokenServer:
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        address = f"http://127.0.0.1:{self._server.server_address[1]}"
+        if certificate is not None:
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(certificate.certificate, certificate.key)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        address = f"http{'' if certificate is None else 's'}://127.0.0.1:{self._server.server_address[1]}"
         self.token_url, self.keys_url = f"{address}/token", f"{address}/keys"
 
     @property

@@ -21,7 +21,10 @@ def needed(tmp_path: Path) -> list[str]:
     ("options", "words"),
     [
         ("--name web/1", "'web/1' is not a name; use letters, digits"),
-        ("--format w3c", "--format: 'w3c' is no format; use combined, vhost_combined, common, json, caddy, traefik"),
+        (
+            "--format w3c",
+            "--format: 'w3c' is no format; use combined, vhost_combined, common, json, caddy, tr",
+        ),
         ("--format $remote_addr[$time_local]", "]' has no status ($status, %>s) and no request ($request, %r); see"),
         ("--format %h", "the log format '%h' has no time ($time_local, %t) and no status"),
         ("--format $remote_addr|$msec$status|$request", "has nothing between $msec and $status; their ends cannot"),
