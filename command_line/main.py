@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import Final
 
 import click
@@ -20,6 +21,9 @@ def run(program: click.Command, arguments: Sequence[str] | None = None) -> int:
 
     Prints one sentence for a usage error. Errors of a verb are passed on to the caller.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # its encoding may lack characters of names and values
+            stream.reconfigure(errors="backslashreplace")
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         code = program.main(words, prog_name=program.name, standalone_mode=False)

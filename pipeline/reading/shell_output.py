@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from typing import IO, Final
+from typing import IO, Final, TextIO
 
 from command_line.printable import printable
 
@@ -21,10 +21,11 @@ class _Echo:
         return text
 
 
-def harmless_lines(lines: Iterable[str], form: str) -> Iterator[str]:
+def harmless_lines(lines: Iterable[str], form: str, encoding: str = "utf-8") -> Iterator[str]:
     """Yields output lines in the format `form` of `tidemark sql`, with unprintable characters as escapes.
 
-    JSON values do not change. A CSV cell that a spreadsheet would read as a formula gets an apostrophe in front.
+    JSON values do not change: characters that `encoding` lacks are escaped, too. A CSV cell that a spreadsheet would
+    read as a formula gets an apostrophe in front.
     """
     match form:
         case "csv":
@@ -32,15 +33,15 @@ def harmless_lines(lines: Iterable[str], form: str) -> Iterator[str]:
             write = csv.writer(_Echo(), lineterminator="\n").writerow
             yield from (str(write(map(_cell, row))) for row in csv.reader(lines))
         case "json":
-            yield from (_json(line.rstrip("\n")) + "\n" for line in lines)
+            yield from (_json(line.rstrip("\n"), encoding) + "\n" for line in lines)
         case _:
             yield from (printable(line.rstrip("\n")) + "\n" for line in lines)
 
 
-def copy_lines(lines: IO[str], form: str, out: IO[str]) -> None:
+def copy_lines(lines: IO[str], form: str, out: TextIO) -> None:
     """Writes each line to `out` as soon as it is read; stops when the reader of `out` has gone."""
     try:
-        for line in harmless_lines(lines, form):
+        for line in harmless_lines(lines, form, out.encoding):
             out.write(line)
             out.flush()
     except BrokenPipeError:
@@ -52,11 +53,13 @@ def _cell(text: str) -> str:
     return f"'{cell}" if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
 
 
-def _json(line: str) -> str:
+def _json(line: str, encoding: str) -> str:
     """Returns the line with JSON escapes, which do not change its values."""
-    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in line)
+    lacking = {char for char in {*line} if not char.isprintable() or not char.encode(encoding, "ignore")}
+    return "".join(json.dumps(char)[1:-1] if char in lacking else char for char in line) if lacking else line
 
 
 if __name__ == "__main__":
     sys.stdin.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")  # type: ignore[union-attr]
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     copy_lines(sys.stdin, sys.argv[1], sys.stdout)

@@ -29,7 +29,7 @@ def run_shell(warehouse: str, statement: str | None, form: str) -> int:
 
     Raises SetUpError if the warehouse is not readable, or the shell is not installed.
     """
-    command = [_shell(), "-init", "/dev/null", "-cmd", _init_sql(warehouse), FORMATS[form]]
+    command = [_shell(), "-init", "/dev/null", "-cmd", _init_sql(warehouse), _option(form, sys.stdout.encoding)]
     if statement is not None:
         return _run([*command, "-bail", "-c", statement], form)
     # Ctrl-C ends a query in the shell, and must not end this process.
@@ -40,6 +40,11 @@ def run_shell(warehouse: str, statement: str | None, form: str) -> int:
         return _run(command, form)
     finally:
         signal.signal(signal.SIGINT, previous)
+
+
+def _option(form: str, encoding: str) -> str:
+    """Returns the shell's option for a format; a table is drawn with ASCII if `encoding` lacks lines."""
+    return "-table" if form == "table" and not "┌".encode(encoding, "ignore") else FORMATS[form]
 
 
 def _run(command: Sequence[str], form: str, *, is_in_terminal: bool = False) -> int:

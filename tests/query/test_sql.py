@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +42,33 @@ def test_an_answer_as_csv_json_or_a_table(site: Site) -> None:
     shown = ask(site, ASKED).stdout
     assert "│ ann" in shown
     assert "user_id" in shown
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+def test_an_output_may_lack_characters(site: Site, tmp_path: Path, encoding: str) -> None:
+    warehouse = shutil.copytree(site.warehouse, tmp_path / "größe→")
+    text = "SELECT 'ö→😀' AS text"
+    outputs = {}
+    for words in (
+        ("sql", text),
+        ("sql", text, "--format=csv"),
+        ("sql", text, "--format=json"),
+        ("status",),
+        ("verify",),
+    ):
+        command = [sys.executable, "-m", "pipeline.cli", *words, f"--warehouse={warehouse}"]
+        variables = {**os.environ, "PYTHONIOENCODING": encoding}
+        done = subprocess.run(command, capture_output=True, env=variables, check=False, timeout=PATIENCE_S)
+        assert (done.returncode, done.stderr) == (0, b""), words
+        outputs[words[-1]] = done.stdout.decode(encoding)
+    escaped = r"\u2192\U0001f600"
+    letter = "ö" if encoding == "latin-1" else r"\xf6"
+    assert outputs[text].startswith("+---")
+    assert f"{letter}{escaped} |" in outputs[text]
+    assert outputs["--format=csv"] == f"text\n{letter}{escaped}\n"
+    assert json.loads(outputs["--format=json"]) == [{"text": "ö→😀"}]
+    assert "warehouse   " in outputs["status"]
+    assert "holds" in outputs["verify"]
 
 
 def test_a_shell_answers_what_is_typed(site: Site) -> None:
