@@ -14,6 +14,7 @@ from pipeline.decoding.field_names import words_of
 from pipeline.decoding.projection import MISSING_TYPE, UNKNOWN_TYPE, Path, decoded_column
 from pipeline.errors import SetUpError
 from schemas.fields import VISIT, EventFields, EventSchemas, TimeUnit
+from schemas.time_texts import TIME_TEXT
 
 _WHOLE: Final = {"int", "long"}
 _PER_UNIT: Final = {"us": 1_000, "ns": 1_000_000}
@@ -24,8 +25,6 @@ _UNIT_OF: Final[Mapping[str, TimeUnit]] = {
 """The time unit by Avro logical type; a local timestamp is taken as UTC."""
 _NO_INSTANTS: Final = frozenset(["date", "time-millis", "time-micros"])
 """Logical types of numbers that are not instants."""
-_HAS_DATE: Final = r"^\s*\d{4}-\d{2}-\d{2}"
-"""Spark would place a time of day on the day on which it is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +118,12 @@ class MappedProjection:
 def needed_columns(is_read: Column, event_type: Column, user: Column, *times: Column) -> list[Column]:
     """Returns event type, user and the first of `times` that is not null; all null where `is_read` is not true.
 
-    A missing user counts as empty, and a missing time as out of range.
+    A missing user counts as empty.
     """
     own = {
         c.EVENT_TYPE: event_type,
         c.USER_ID: F.coalesce(user, F.lit("")),
-        c.EVENT_TIME: F.coalesce(*times, F.lit(0)),
+        c.EVENT_TIME: F.coalesce(*times),
     }
     return [F.when(is_read, value).alias(name) for name, value in own.items()]
 
@@ -149,8 +148,11 @@ def event_type_column(fields: EventFields, raw: Column | None) -> Column:
 
 
 def iso_millis(text: Column) -> Column:
-    """Returns the milliseconds of a time as text; null if it has no date or is not a time."""
-    return F.when(text.rlike(_HAS_DATE), F.unix_millis(F.try_to_timestamp(text)))
+    """Returns the milliseconds of a time as text; null if it is not a time by `TIME_TEXT`."""
+    # Spark alone reads BST as Dhaka, a time of day as today's, and no time with a zone and without seconds.
+    written = F.regexp_replace(text, TIME_TEXT, "$1-$2-$3T$4:$5:$6.$7$8$9")
+    complete = F.replace(F.replace(written, F.lit("T::."), F.lit("T00:00:00.")), F.lit(":."), F.lit(":00."))
+    return F.when(text.rlike(TIME_TEXT), F.unix_millis(F.try_to_timestamp(complete)))
 
 
 def has_page(schemas: EventSchemas) -> bool:

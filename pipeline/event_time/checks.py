@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import Any, Final
 
 from pipeline.event_time.policy import Verdict
+from schemas.time_texts import ACCEPTED
 
 
 class Check(IntEnum):
@@ -31,6 +32,7 @@ class Check(IntEnum):
     AGE = 15
     OTHER_KIND = 16
     JSON = 17
+    NO_TIME = 18
 
 
 def is_counted(check: Any) -> Any:
@@ -66,6 +68,7 @@ DETAILS: Final[dict[Check, str]] = {
     Check.TEXT: "user_id, or a field that a report has as a key, is not UTF-8",
     Check.EVENT_TYPE: "event_type is neither visit nor click",
     Check.USER_ID: "user_id is empty",
+    Check.NO_TIME: f"event_time is missing or unreadable: expected a number of 64 bits, or {ACCEPTED}",
     Check.EVENT_TIME: (
         "event_time is not between 1970-01-01T00:00:00.001Z and the end of the year 9999, or with time.of = ingestion "
         "the Kafka timestamp is not; is the unit right (schemas.mapping.time_unit)?"

@@ -40,7 +40,7 @@ def check_of(schemas: EventSchemas, policy: Policy, late: Mapping[Check, Column]
         frame = {Check.MAGIC_BYTE: ~has_frame(schemas), Check.SCHEMA_ID: ~has_known_schema(schemas)}
         without_event = _first_failed(is_empty | frame, Check.AVRO)
     event = _first_failed({**_event_checks(policy, now), **late}, Check.PASSED)
-    return F.when(F.col(c.EVENT_TIME).isNull(), without_event).otherwise(event)
+    return F.when(F.col(c.EVENT_TYPE).isNull(), without_event).otherwise(event)
 
 
 def _first_failed(checks: Mapping[Check, Column], otherwise: Check) -> Column:
@@ -60,6 +60,7 @@ def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
         Check.TEXT: reduce(operator.or_, (~F.is_valid_utf8(name) for name in texts)),
         Check.EVENT_TYPE: F.col(c.EVENT_TYPE).isin(UNKNOWN_TYPE, MISSING_TYPE),
         Check.USER_ID: F.col(c.USER_ID) == "",
+        Check.NO_TIME: own_time.isNull(),
         Check.EVENT_TIME: ~rules.in_range(own_time),
         Check.FUTURE: rules.is_future(own_time, kafka_timestamp, policy.max_future_skew_ms),
     }

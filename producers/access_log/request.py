@@ -7,6 +7,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
+from schemas.time_texts import moment_of
+
 _MONTHS: Final = "JanFebMarAprMayJunJulAugSepOctNovDec"
 _LETTERS: Final = 3
 _CLF_TIME: Final = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):([0-5]\d|60) ([+-])(\d\d)(\d\d)")
@@ -15,7 +17,7 @@ _WITH_EXPONENT: Final = re.compile(r"\d{1,19}(?:\.\d+)?[eE]\+?\d{1,2}", re.ASCII
 _FIRST_MS: Final = 10**11
 """Numbers of at least this are milliseconds, from 1973 on; as seconds they would be in the year 5138."""
 _LEAP_SECOND: Final = re.compile(r"^([^T ]++[T ]\d\d(?::\d\d:|\d\d))60")
-_LONGEST_TIME: Final = 40
+_LONGEST_TIME: Final = 80
 """Times are cached: a longer text, which cannot be a time, must not fill the memory."""
 _END_MS: Final = 253_402_300_800_000
 
@@ -40,9 +42,9 @@ class Request:
 def time_ms(text: str) -> int:
     """Returns the milliseconds since 1970 of a logged time.
 
-    `text` is like `01/May/2024:12:00:00 +0000`, ISO 8601 with an offset, or a number of seconds (with an optional
-    fraction), milliseconds, microseconds or nanoseconds. Raises ValueError for anything else, and for a time that is
-    not after 1970 and before the year 10000.
+    `text` is like `01/May/2024:12:00:00 +0000`, a text of `schemas.time_texts` with a time zone, or a number of seconds
+    (with an optional fraction), milliseconds, microseconds or nanoseconds. Raises ValueError for anything
+    else, and for a time that is not after 1970 and before the year 10000.
     """
     if len(text) > _LONGEST_TIME:
         raise ValueError(f"{text[:_LONGEST_TIME]!r}... is not the time of a request")
@@ -68,7 +70,7 @@ def _time_ms(text: str) -> int:
         return _number_ms(int(match[1]), match[2] or "")
     # `datetime` has no leap second: it becomes the second after its minute.
     before = _LEAP_SECOND.sub(r"\g<1>59", text, 1)
-    moment = datetime.fromisoformat(before)
+    moment = moment_of(before)
     if moment.tzinfo is None:
         raise ValueError(f"{text!r} has no offset from UTC")
     return _ms(moment) + (1000 if before != text else 0)

@@ -1,7 +1,7 @@
 """A topic in JSON, of which some records are broken: end to end, of a stranger's producer and of the simulator."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +61,20 @@ BAD = {
     act("\ud800"): Check.TEXT,
     act("ann", act="scroll"): Check.EVENT_TYPE,
     act(None): Check.USER_ID,
-    act("ann", 10**30): Check.EVENT_TIME,
+    act("ann", 10**30): Check.NO_TIME,
+    act("bst", "2026-05-01 13:00:00 BST"): Check.NO_TIME,
+    act("tomorrow", "27/11/2026 10:00"): Check.NO_TIME,
+    act("object", {"at": NOW}): Check.NO_TIME,
+    act("none", None): Check.NO_TIME,
 }
+
+
+def assert_rejected(letters: Sequence[Mapping[str, Any]]) -> None:
+    """Asserts that `letters` are `BAD`, each with its reason; an event without a time is not asked for its unit."""
+    assert [(row["value"], row["detail"]) for row in letters] == [(value, DETAILS[each]) for value, each in BAD.items()]
+    without_time = {row["event_time"] for row in letters if row["detail"] == DETAILS[Check.NO_TIME]}
+    assert without_time == {None}
+    assert "time_unit" not in DETAILS[Check.NO_TIME]
 
 
 def test_json_is_counted_rejected_and_replayed(
@@ -92,7 +104,7 @@ def test_json_is_counted_rejected_and_replayed(
     assert [(row["page_url"], row["page_views"]) for row in rows(warehouse, "page_traffic")] == [("/b\u00fc", 3)]
     assert [row["page_views"] for row in rows(warehouse, "dear")] == [2]
     letters = sorted(rows(warehouse, "dead_letters"), key=lambda row: row["offset"])
-    assert [(row["value"], row["detail"]) for row in letters] == [(value, DETAILS[each]) for value, each in BAD.items()]
+    assert_rejected(letters)
     shown = ["dead-letters", "show", "--warehouse", str(warehouse), "--partition", "0", "--offset", "6"]
     assert main([*shown, "--schemas.format", "json"]) == 0
     assert "It is JSON." in capsys.readouterr().out

@@ -19,8 +19,11 @@ from pipeline.settings.model import Settings, SparkSettings
 from schemas.fields import EventFields, EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import NOW, verdicts_of
+from tests.support.seeds import SEED
+from tests.support.time_texts import TIME_TEXTS, random_time_texts
 
 ISO: Final = 1_790_810_400_000
+ISO_TEXTS: Final[dict[Any, int | None]] = {**TIME_TEXTS, **random_time_texts(2_000, SEED)}
 MAPPED: Final = EventFields(
     user="items.0.id",
     time="meta.at",
@@ -99,9 +102,10 @@ def test_each_value_is_counted_or_has_a_reason() -> None:
         as_json(items=[]): Check.USER_ID,
         as_json(items=[{"id": 7.5}]): Check.USER_ID,
         as_json(items=[{"id": {"x": 1}}]): Check.USER_ID,
-        as_json(meta={"at": 2**70}): Check.EVENT_TIME,
-        as_json(meta={"at": "soon"}): Check.EVENT_TIME,
-        as_json(meta=None): Check.EVENT_TIME,
+        as_json(meta={"at": 2**70}): Check.NO_TIME,
+        as_json(meta={"at": "soon"}): Check.NO_TIME,
+        as_json(meta={"at": 0}): Check.EVENT_TIME,
+        as_json(meta=None): Check.NO_TIME,
         as_json(meta={"at": NOW // 1000}): Check.AGE,
     }
     found = verdicts_of(EventSchemas({}, MAPPED, format="json"), [*values])
@@ -155,12 +159,12 @@ def test_a_condition_reads_fields(where: str, met: bytes, not_met: list[bytes]) 
 @pytest.mark.parametrize(
     ("unit", "values"),
     [
-        ("s", {1_790_820_000: NOW, 1_790_820_000.25: NOW + 250, "1790820000": NOW, 2**62: 0, "soon": 0}),
-        ("ms", {NOW: NOW, NOW + 0.75: NOW, "2026-10-01T01:20:00+02:00": 0, None: 0}),
-        ("us", {NOW * 1000 + 999: NOW, -1: 0, "": 0}),
-        ("ns", {NOW * 10**6 + 1: NOW, True: 0}),
-        ("iso", {"2026-10-01T01:20:00+02:00": ISO, "2026-09-30T23:20:00.5Z": ISO + 500, "00:00:01": 0, NOW: 0}),
-        (None, {NOW: NOW, str(NOW): NOW, "2026-10-01T01:20:00+02:00": ISO, "2026": 2026, "2026-13-01": 0}),
+        ("s", {1_790_820_000: NOW, 1_790_820_000.25: NOW + 250, "1790820000": NOW, 2**62: None, "soon": None}),
+        ("ms", {NOW: NOW, NOW + 0.75: NOW, "2026-10-01T01:20:00+02:00": None, None: None}),
+        ("us", {NOW * 1000 + 999: NOW, -1: 0, "": None}),
+        ("ns", {NOW * 10**6 + 1: NOW, True: None}),
+        ("iso", ISO_TEXTS | {NOW: None}),
+        (None, {NOW: NOW, str(NOW): NOW, "2026-10-01T01:20:00+02:00": ISO, "2026": 2026, "2026-13-01": None}),
     ],
 )
 def test_a_time_becomes_milliseconds(unit: Any, values: dict[Any, int]) -> None:

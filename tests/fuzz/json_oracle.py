@@ -69,7 +69,7 @@ def id_of(value: Any) -> bytes | None:
 
 
 def millis_of(value: Any, power: int) -> int | None:
-    """Returns a time in milliseconds without a fraction, None for 0 and if it is no number or a text that is one."""
+    """Returns a time in milliseconds without a fraction, None if it is no number or a text that is one."""
     if not _is_number(value):
         return None
     try:
@@ -77,7 +77,7 @@ def millis_of(value: Any, power: int) -> int | None:
     except ArithmeticError:
         return None
     millis = int(number) if number.adjusted() <= _MOST_DIGITS else 2**63
-    return millis if millis and -(2**63) <= millis < 2**63 else None
+    return millis if -(2**63) <= millis < 2**63 else None
 
 
 def number_of(value: Any) -> float | None:

@@ -98,9 +98,7 @@ def differences(values: Sequence[bytes]) -> list[Any]:
 
 
 def _plain(field: Any, wanted: Any) -> Any:
-    """Returns a time of 0 as None, and a text that ends in a byte that is not UTF-8 as that byte."""
-    if field == 0 and wanted is None:
-        return None
+    """Returns a text that ends in a byte that is not UTF-8 as that byte."""
     return NOT_UTF8 if wanted == NOT_UTF8 and field is not None and field.endswith(NOT_UTF8) else field
 
 

@@ -50,7 +50,7 @@ def outcome(value: bytes | None, policy: Policy) -> Outcome:
     except NotJson:
         return Outcome(Check.JSON)
     fields = event if isinstance(event, dict) else {}
-    time = millis_of(fields.get("event_time"), 0) or 0
+    time = millis_of(fields.get("event_time"), 0)
     user, page = id_of(fields.get("user_id")) or b"", id_of(fields.get("page_url"))
     name = None if user == NOT_UTF8 else user.decode()
     if NOT_UTF8 in (user, page):
@@ -59,7 +59,8 @@ def outcome(value: bytes | None, policy: Policy) -> Outcome:
         return Outcome(Check.EVENT_TYPE, time, name)
     if not user:
         return Outcome(Check.USER_ID, time, name)
-    return Outcome(VERDICTS.get(judge(time, NOW, None, policy), Check.EVENT_TIME), time, name)
+    judged = Check.NO_TIME if time is None else VERDICTS.get(judge(time, NOW, None, policy), Check.EVENT_TIME)
+    return Outcome(judged, time, name)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Lines of the formats, as Apache and nginx write them, to requests."""
 
 import json
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import pytest
@@ -10,7 +11,10 @@ from hypothesis import strategies as st
 from producers.access_log.formats import combined, common, format_of
 from producers.access_log.json_lines import json_format
 from producers.access_log.request import Request, time_ms
+from schemas.time_texts import moment_of
 from tests.producers.access_log.server_writers import escaped_by_apache, escaped_by_nginx
+from tests.support.seeds import SEED
+from tests.support.time_texts import TIME_TEXTS, random_time_texts
 
 NOON_MS = 1_714_564_800_000
 AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
@@ -186,6 +190,20 @@ def test_every_format_of_a_time_gives_the_same_instant(moment: datetime) -> None
     expected = int(second.timestamp()) * 1000
     written = (second.isoformat(), f"{second:%d/%b/%Y:%H:%M:%S %z}", str(expected // 1000), f"{expected // 1000}.000")
     assert {time_ms(text) for text in written} == {expected}
+
+
+def test_a_time_with_a_zone_is_read_as_an_event_has_it() -> None:
+    """Unlike in an event, a time without a zone is refused: a server writes its local time."""
+    read = {}
+    texts = {**TIME_TEXTS, **random_time_texts(1_000, SEED)}
+    for text in texts.keys() - {"2026"}:  # a number
+        with suppress(ValueError):
+            read[text] = time_ms(text)
+    times = {text: time for text, time in texts.items() if time is not None}
+    without_zone = {text for text in times if moment_of(text).tzinfo is None}
+    assert read == {text: times[text] for text in times.keys() - without_zone}
+    with pytest.raises(ValueError, match="such as BST has several meanings"):
+        time_ms("2026-05-01 13:00:00 BST")
 
 
 @pytest.mark.parametrize("number", [NOON_MS, NOON_MS * 1000 + 999, NOON_MS * 1_000_000 + 999_999, f"{NOON_MS}.999"])
