@@ -33,6 +33,7 @@ class Check(IntEnum):
     OTHER_KIND = 16
     JSON = 17
     NO_TIME = 18
+    TOMBSTONE = 19
 
 
 def is_counted(check: Any) -> Any:
@@ -79,6 +80,7 @@ DETAILS: Final[dict[Check, str]] = {
     ),
     Check.DUPLICATE: "an event with this event_id was counted before",
     Check.OTHER_KIND: "its kind is not counted, and other kinds are left out (schemas.mapping.other_kinds)",
+    Check.TOMBSTONE: "the record is a tombstone, and tombstones are left out (kafka.tombstones)",
     Check.ERASED: "its user was erased, and later events are dropped (tidemark erase --drop-later)",
 }
 
@@ -91,6 +93,7 @@ _VERDICTS: Final = {
     Check.AHEAD_OF_CLOCK: Verdict.FUTURE,
     Check.DUPLICATE: Verdict.DUPLICATE,
     Check.OTHER_KIND: Verdict.LEFT_OUT,
+    Check.TOMBSTONE: Verdict.LEFT_OUT,
     Check.ERASED: Verdict.ERASED,
 }
 

@@ -78,6 +78,8 @@ class Policy:
 
     leaves_out_kinds: bool = False
     """Whether events of other kinds than visits and clicks are left out; otherwise they are malformed."""
+    leaves_out_tombstones: bool = False
+    """Whether records without a value are left out; otherwise they are malformed."""
 
     @property
     def consumers(self) -> tuple[Consumer, ...]:

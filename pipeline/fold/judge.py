@@ -33,7 +33,10 @@ def check_of(schemas: EventSchemas, policy: Policy, late: Mapping[Check, Column]
     `now` is the clock at the start of the batch in milliseconds.
     """
     # The frame is checked only if there is no event: for nearly every record never.
-    is_empty = {Check.EMPTY_VALUE: F.col(c.VALUE).isNull() | (F.length(c.VALUE) == 0)}
+    is_empty = {
+        Check.TOMBSTONE if policy.leaves_out_tombstones else Check.EMPTY_VALUE: F.col(c.VALUE).isNull(),
+        Check.EMPTY_VALUE: F.coalesce(F.length(c.VALUE), F.lit(0)) == 0,
+    }
     if schemas.format == "json":
         without_event = _first_failed(is_empty, Check.JSON)
     else:

@@ -19,7 +19,7 @@ from pipeline.event_time.event_ids import Longs
 USER: Final = "user"
 STORED_FIELDS: Final = (c.OFFSET, c.KEY, c.VALUE, c.KAFKA_TIMESTAMP, c.EVENT_TIME)
 _FIELDS: Final = (*STORED_FIELDS, USER)
-NOT_REJECTED: Final = (int(Check.PASSED), int(Check.DUPLICATE), int(Check.OTHER_KIND))
+NOT_REJECTED: Final = tuple(map(int, (Check.PASSED, Check.DUPLICATE, Check.OTHER_KIND, Check.TOMBSTONE)))
 """The checks of records that are not dead letters."""
 POSITION: Final = "rejected_position"
 """The column of the record position, by which rejected records are read range by range; null for counted records."""

@@ -59,6 +59,9 @@ class KafkaSettings(JavaAccess):
     """Consumer group to which committed offsets are mirrored, for tools that monitor lag. It is never read."""
     on_data_loss: Literal["stop", "record"] = "stop"
     """If records were deleted before they were read: `stop`, or `record` the loss in the ledger and continue."""
+    tombstones: Literal["malformed", "left_out"] = "malformed"
+    """Records without a value, by which a compacted topic deletes a key: `malformed`, or `left_out` of everything but
+    the ledger."""
     connect_timeout: PositiveDuration = timedelta(minutes=1)
     """How long `run` waits at its start for a broker that does not answer."""
 
@@ -311,6 +314,7 @@ class Settings(BaseSettings):
             max_ahead_ms=None if self.time.max_ahead_of_clock is None else milliseconds(self.time.max_ahead_of_clock),
             deduplicate=self.deduplicate != "off",
             leaves_out_kinds=self.schemas.mapping.other_kinds == "left_out",
+            leaves_out_tombstones=self.kafka.tombstones == "left_out",
         )
 
     def _windows(self, report: ReportSettings) -> Windows:

@@ -105,27 +105,31 @@ def mapped_settings(broker: Cluster, topic: str, warehouse: Path, schemas: Path)
     )
 
 
-def test_other_kinds_are_left_out_of_everything_but_the_ledger(
+def test_other_kinds_and_tombstones_are_left_out_of_everything_but_the_ledger(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     topic, warehouse = make_topic(partitions=1), tmp_path / "warehouse"
     # The kind of most records is not counted; one of them is ahead in time, another has no user.
     scrolls = [action(user, NOW + 600_000 * (user == 1), "scroll") for user in range(1, 19)]
     sent = [action(7, NOW), *scrolls, action(None, NOW, "scroll"), action(7, NOW + 1_000, "tap", trace="2")]
-    send(broker.bootstrap_servers, topic, [Raw(written(each), timestamp_ms=NOW) for each in sent])
+    tombstones = [Raw(None, key, timestamp_ms=NOW) for key in (b"7", None)]
+    send(broker.bootstrap_servers, topic, [*(Raw(written(each), timestamp_ms=NOW) for each in sent), *tombstones])
     settings = mapped_settings(broker, topic, warehouse, tmp_path / "schemas")
+    kafka = settings.kafka.model_copy(update={"tombstones": "left_out"})
     mapping = settings.schemas.mapping.model_copy(update={"other_kinds": "left_out"})
     schemas = settings.schemas.model_copy(update={"mapping": mapping})
     limit = settings.dead_letters.model_copy(update={"limit": 0.1, "window": 10})
-    with open_service(settings.model_copy(update={"schemas": schemas, "dead_letters": limit})) as service:
+    with open_service(
+        settings.model_copy(update={"kafka": kafka, "schemas": schemas, "dead_letters": limit})
+    ) as service:
         service.drain()
     balance = assert_conserved(warehouse)
     assert (balance.counted, balance.malformed, balance.watermark) == (2, 0, NOW + 1_000)
-    assert sum(row["left_out"] for row in rows(warehouse, "ledger")) == 19
+    assert sum(row["left_out"] for row in rows(warehouse, "ledger")) == 21
     assert rows(warehouse, "dead_letters") == []
     assert main(["verify", "--warehouse", str(warehouse)]) == 0
     assert main(["status", "--warehouse", str(warehouse)]) == 0
-    assert re.search(r"left_out\W+19", capsys.readouterr().out)
+    assert re.search(r"left_out\W+21", capsys.readouterr().out)
 
 
 def test_valid_events_are_counted_and_invalid_events_have_reasons(

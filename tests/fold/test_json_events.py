@@ -129,6 +129,18 @@ def test_the_user_is_the_first_of_several_fields_that_is_neither_null_nor_empty(
 
 
 @pytest.mark.jvm
+def test_inserted_rows_of_a_database_are_events_and_other_changes_are_left_out() -> None:
+    """The mapping of schemas/README.md for Debezium."""
+    row = {"customer": 7, "created_at": NOW, "url": "/"}
+    changes = {"c": row, "r": row, "u": row, "d": None}
+    values = [json.dumps({"op": op, "before": row, "after": after}).encode() for op, after in changes.items()]
+    kinds = {"c": "visit", "r": "visit"}
+    fields = EventFields(user="after.customer", time="after.created_at", kind="op", kinds=kinds, page="after.url")
+    found = verdicts_of(EventSchemas({}, fields, format="json"), values, leaves_out_kinds=True)
+    assert [check for check, _ in found] == [Check.PASSED, Check.PASSED, Check.OTHER_KIND, Check.OTHER_KIND]
+
+
+@pytest.mark.jvm
 def test_an_event_without_a_kind_is_not_of_another_kind() -> None:
     """It is malformed also where other kinds are left out, as is what has nothing of an event."""
     kinds = {"view": Check.PASSED, "scroll": Check.OTHER_KIND, "": Check.EVENT_TYPE, None: Check.EVENT_TYPE}
