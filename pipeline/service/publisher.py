@@ -41,8 +41,10 @@ def publish_due(resources: Resources, publication: Publication, firings: Firings
     with resources.timed("publish"):
         publication.publish(due(firings), batch)
     resources.observer.published(firings)
-    fired, refired = (sum(len(getattr(firing, kind)) for firing in firings.values()) for kind in ("fired", "refired"))
-    _log.info("windows_published", batch=batch, fired=fired, refired=refired)
+    # The driver does not know how many sessions and count windows are due.
+    timed = [firing for firing in firings.values() if firing.fired or firing.refired]
+    counts = {kind: sum(len(getattr(firing, kind)) for firing in timed) for kind in ("fired", "refired") if timed}
+    _log.info("windows_published", batch=batch, **counts)
 
 
 class Publisher:

@@ -1,7 +1,7 @@
 """The settings of reports: which events, by which keys, in which windows."""
 
 import re
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import cache
 from typing import Annotated, Final, Literal, Self
 from zoneinfo import ZoneInfo, available_timezones
@@ -50,6 +50,15 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
 
 
+def _default_offset_ms(apart: timedelta) -> int:
+    """Returns the shift of windows that start `apart` from each other: weeks as a calendar with a zone has them.
+
+    >>> _default_offset_ms(timedelta(weeks=1)) / 86_400_000  # from Thursday 1970-01-01 to the Monday after it
+    4.0
+    """
+    return milliseconds((date(1, 1, 1) - date(1970, 1, 1)) % apart) if apart % timedelta(weeks=1) == timedelta(0) else 0
+
+
 class WindowSettings(Section):
     """Windows: tumbling, sliding, cumulating or by calendar; or sessions, or counts of events."""
 
@@ -59,8 +68,9 @@ class WindowSettings(Section):
     """Time from the start of a window to the start of the next; without it windows tumble."""
     step: PositiveDuration | None = None
     """Windows cumulate: they grow by this step up to the size, which is a multiple of it, and then start again."""
-    offset: Duration = timedelta(0)
-    """Shift of the windows: with a size of 1d and an offset of 6h days start at 06:00 UTC."""
+    offset: Duration | None = None
+    """Shift of the windows: with a size of 1d and an offset of 6h days start at 06:00 UTC; by default whole weeks start
+    on a Monday, and other windows have no offset."""
     zone: str = ""
     """Time zone of calendar windows, such as `Europe/Berlin`; a day may then have 23 or 25 hours."""
     gap: WindowLength | None = None
@@ -98,7 +108,7 @@ class WindowSettings(Section):
             return Counts(self.count)
         if self.zone:
             return Calendar(size_ms, self.zone)
-        offset_ms = milliseconds(self.offset)
+        offset_ms = _default_offset_ms(self.slide or self.size) if self.offset is None else milliseconds(self.offset)
         if self.step is not None:
             return Cumulate(size_ms, milliseconds(self.step), offset_ms)
         return Grid(size_ms, milliseconds(self.slide) if self.slide else size_ms, offset_ms)

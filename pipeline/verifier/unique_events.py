@@ -30,6 +30,7 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
                 "deduplicate",
             )
     if EVENT_IDS.name not in tables.handles:
+        finding.inapplicable = "no ids: deduplicate is off"
         return
     finding.count(queries.committed(tables, EVENT_IDS.name, finding), "event id")
     remembered = f"{_COMMITTED_SQL} WHERE event_time >= {_remembered_since(tables)}"

@@ -35,13 +35,17 @@ class Finding:
     """The first few, each a sentence with the table, the position in it, what was found and what was expected."""
     notes: list[str] = field(default_factory=list)
     """Sentences on what is not a violation: uncommitted rows, windows that are not published yet."""
+    inapplicable: str = ""
+    """Why there was nothing to check, if there is a reason."""
     hides_values: bool = False
     """Whether sentences have the name of a column instead of a value that comes from an event."""
 
     @property
     def checked(self) -> str:
         """How many of what were checked, as text."""
-        return ", ".join(counted(count, *nouns) for nouns, count in self.counts.items()) or "nothing"
+        return (
+            ", ".join(counted(count, *nouns) for nouns, count in self.counts.items()) or self.inapplicable or "nothing"
+        )
 
     def count(self, count: int, noun: str, plural: str = "") -> None:
         """Adds to the number of things that were checked."""

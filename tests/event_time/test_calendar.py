@@ -1,6 +1,6 @@
 """Windows by the calendar of a zone, against the reference model, which looks at the clock every quarter of an hour."""
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.event_time.windows.calendar import Calendar
+from pipeline.event_time.windows.grid import Grid
+from pipeline.settings.report_settings import WindowSettings
 from tests.transcripts.transcript import milliseconds
 from tests.transcripts.windows import windows_of
 
@@ -43,6 +45,33 @@ def test_the_changes_are_where_clocks_change() -> None:
         at = _milliseconds(change) / 1000
         before, after = (datetime.fromtimestamp(time, ZoneInfo(zone)).utcoffset() for time in (at - 1, at))
         assert before != after, zone
+
+
+@given(st.integers(1, 52), st.integers(-(10**12), 10**13), st.sampled_from(["", "step", "slide"]))
+def test_weeks_without_a_zone_are_those_of_utc(weeks: int, time: int, kind: str) -> None:
+    """Both start on a Monday."""
+    size = timedelta(weeks=weeks)
+    windows = WindowSettings(size=size, **({kind: size} if kind else {})).windows()
+    calendar = WindowSettings(size=size, zone="UTC").windows()
+    found, expected = ([*each.ends(each.pane_start(time))] for each in (windows, calendar))
+    assert found == expected
+    assert datetime.fromtimestamp(expected[0] / 1000, UTC).strftime("%A %H:%M") == "Monday 00:00"
+
+
+@pytest.mark.parametrize(
+    ("window", "offset_ms"),
+    [
+        ({"size": "1d"}, 0),
+        ({"size": "10d"}, 0),
+        ({"size": "7d", "slide": "1d"}, 0),
+        ({"size": "7d", "offset": "0s"}, 0),
+        ({"size": "7d"}, 4 * 86_400_000),
+    ],
+)
+def test_only_whole_weeks_have_a_default_offset(window: dict[str, str], offset_ms: int) -> None:
+    windows = WindowSettings.model_validate(window).windows()
+    assert isinstance(windows, Grid)
+    assert windows.offset_ms == offset_ms
 
 
 def _milliseconds(moment: str) -> int:

@@ -3,16 +3,18 @@
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from threading import Condition, Event
+from unittest.mock import MagicMock
 
 import pytest
 from deltalake.exceptions import DeltaError
+from structlog.testing import capture_logs
 
 from pipeline.errors import Replaced, TransientError
-from pipeline.event_time.firing import WindowsDue
+from pipeline.event_time.firing import CountsDue, SessionsDue, WindowsDue
 from pipeline.event_time.window_states import Firings
 from pipeline.metrics.observer import Observer
 from pipeline.service.outbox import Offer, Outbox
-from pipeline.service.publisher import Publisher
+from pipeline.service.publisher import Publisher, publish_due
 from tests.metrics.fakes import START, World, samples
 from tests.support.waiting import PATIENCE_S
 
@@ -221,3 +223,19 @@ def test_an_offer_in_hand_does_not_change_until_it_has_landed() -> None:
     assert then == Offer(fired(2, 3), 13, since=2, batches=2)
     outbox.landed()
     assert (outbox.take(), outbox.batches, outbox.since) == (None, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("due", "counts"),
+    [
+        ({"a": WindowsDue(fired=frozenset({1, 2}), refired=frozenset({3}))}, {"fired": 2, "refired": 1}),
+        ({"a": WindowsDue(fired=frozenset({1})), "b": SessionsDue(until=7)}, {"fired": 1, "refired": 0}),
+        ({"b": SessionsDue(until=7), "c": CountsDue(after_batch=1)}, {}),
+    ],
+)
+def test_the_log_counts_the_windows_that_the_driver_knows(due: Firings, counts: dict[str, int]) -> None:
+    """It does not know how many sessions and count windows a publication has."""
+    resources = MagicMock()
+    with capture_logs() as logs:
+        publish_due(resources, MagicMock(), due, 7)
+    assert logs == [{"event": "windows_published", "log_level": "info", "batch": 7, **counts}]
