@@ -33,6 +33,8 @@ class Account:
     erased: int = 0
     left_out: int = 0
     """Records of kinds that are not counted."""
+    unjudged: int = 0
+    """Counted records that were read before there was a watermark: it is unknown whether they came late."""
 
     def __add__(self, other: Self) -> Self:
         return type(self)(*(getattr(self, name) + getattr(other, name) for name in _COUNTS))
@@ -55,11 +57,12 @@ class Account:
 
 
 _COUNTS: Final = tuple(field.name for field in fields(Account))
+_UNJUDGED_SQL: Final = "sum(CASE WHEN watermark_before IS NULL THEN counted ELSE 0 END) AS unjudged"
 
 
 def account_sql(ledger: DeltaTable) -> str:
     """Returns the columns of a SELECT for `account_of`."""
-    return f"sum(to_offset - from_offset) AS offsets, {sums_sql(ledger, _COUNTS[1:])}"
+    return f"sum(to_offset - from_offset) AS offsets, {sums_sql(ledger, _COUNTS[1:-1])}, {_UNJUDGED_SQL}"
 
 
 def account_of(row: Row) -> Account:

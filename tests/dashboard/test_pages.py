@@ -54,6 +54,7 @@ def test_the_first_screen_has_every_section(served: Served) -> None:
         "Top users",
         "Watermark",
         "Late events and changed windows",
+        "Whether 5 events came late is unknown",
         "Ledger",
         "Dead letters",
     ):

@@ -81,7 +81,7 @@ def warehouse(made: Path, tmp_path: Path) -> Path:
 def test_a_larger_bound_makes_fewer_dead_letters_and_a_smaller_bound_makes_more(warehouse: Path) -> None:
     # One event was too late by 10 s, one by 70 s; three would be with a bound smaller by 4 s.
     bounds = {0: 5, 6_000: 5, 6_001: 2, 10_000: 2, 20_000: 2, 20_001: 1, 80_000: 1, 80_001: 0}
-    outcomes, now_ms = outcomes_of(str(warehouse), list(bounds))
+    outcomes, now_ms, _ = outcomes_of(str(warehouse), list(bounds))
     assert now_ms == 10_000
     assert {one.bound_ms: one.too_late for one in outcomes} == bounds
     assert {one.events for one in outcomes} == {6_000}
@@ -96,18 +96,18 @@ def test_late_events_are_shown_where_a_long_window_still_takes_them(tmp_path: Pa
     row = ledger_row(EPOCH + 1, 0, 100, NOON_MS + 90_000)
     commit(tmp_path, replace(row, watermark_before=NOON_MS + 70_000, watermark=NOON_MS + 80_000, partly_late=1))
     bury(tmp_path, (EPOCH + 1, "partly_late", 50_000, 70_000))
-    outcomes, _ = outcomes_of(str(tmp_path), [0, 10_000, 20_000, 20_001])
+    outcomes, *_ = outcomes_of(str(tmp_path), [0, 10_000, 20_000, 20_001])
     assert [(one.bound_ms, one.late, one.is_late_exact, one.too_late) for one in outcomes] == [
         (0, 1, False, 0), (10_000, 1, True, 0), (20_000, 1, True, 0), (20_001, 0, True, 0),
     ]  # fmt: skip
     console = Console(file=StringIO(), width=140)
-    console.print(render(outcomes, 10_000))
+    console.print(render(outcomes, 10_000, 0))
     assert isinstance(console.file, StringIO)
     assert re.search(r"│ 0s +│ +at least 1 │ +0 │", console.file.getvalue())
 
 
 def test_results_come_later_by_whole_batches(warehouse: Path) -> None:
-    outcomes, _ = outcomes_of(str(warehouse), [0, 5_000, 15_000, 70_000])
+    outcomes, *_ = outcomes_of(str(warehouse), [0, 5_000, 15_000, 70_000])
     assert [one.later_ms for one in outcomes] == [
         (-10_000, -10_000),
         (0, 0),
@@ -128,7 +128,7 @@ def test_epochs_without_a_bound_are_left_out(warehouse: Path) -> None:
     lag = replace(ledger_row(2 * EPOCH, 0, 0, NOON_MS), opening=policy(strategy="time_lag"))
     commit(warehouse, lag, replace(ledger_row(2 * EPOCH + 1, 0, 500, NOON_MS + 400_000), watermark=NOON_MS + 390_000))
     commit(warehouse, replace(ledger_row(3 * EPOCH, 0, 0, NOON_MS), opening=policy(bound="20s")))
-    (now,), now_ms = outcomes_of(str(warehouse), [20_000])
+    (now,), now_ms, _ = outcomes_of(str(warehouse), [20_000])
     assert (now_ms, now.events, now.too_late) == (20_000, 6_000, 2)
 
 
@@ -173,6 +173,25 @@ def test_a_warehouse_without_data_for_advice_is_one_sentence(
     assert "has no events yet: let a service run first" in said()
     commit(tmp_path, replace(ledger_row(2 * EPOCH, 0, 0, NOON_MS), opening=policy(strategy="time_lag")))
     assert "is time_lag: only time.strategy bounded has estimates" in said()
+
+
+def test_events_that_no_watermark_judged_are_named_and_not_estimated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A backlog is read at once: nothing of it can be late, whatever the bound."""
+    open_table(DEAD_LETTERS, str(tmp_path))
+    commit(tmp_path, replace(ledger_row(EPOCH, 0, 0, NOON_MS), opening=policy()))
+    commit(tmp_path, replace(ledger_row(EPOCH + 1, 0, 89_843, NOON_MS), watermark_before=None))
+    assert main(["advise", f"--warehouse={tmp_path}"]) == 2
+    assert "there is no estimate for 89,843 events" in capsys.readouterr().err
+    row = replace(ledger_row(EPOCH + 2, 0, 400, NOON_MS + 10_000), watermark_before=NOON_MS, counted=399, too_late=1)
+    commit(tmp_path, row)
+    bury(tmp_path, (EPOCH + 2, "too_late", -70_000, 0))
+    assert main(["advise", f"--warehouse={tmp_path}", "--bounds=10s"]) == 0
+    text = capsys.readouterr().out
+    assert "Estimates for 400 events" in text
+    assert "0.250%" in text
+    assert "Left out: 89,843 events that were read before there was a watermark" in text
 
 
 @pytest.mark.parametrize(("milliseconds", "text"), [(0, "0s"), (2_500, "2500ms"), (90_000, "90s"), (7_200_000, "2h")])

@@ -20,16 +20,19 @@ _NOTES: Final = (
 )
 
 
-def outcomes_of(warehouse: str, bounds_ms: Sequence[int] = ()) -> tuple[list[Outcome], int]:
-    """Returns the outcome of each of `bounds_ms` and of the current bound, and the current bound in ms."""
+def outcomes_of(warehouse: str, bounds_ms: Sequence[int] = ()) -> tuple[list[Outcome], int, int]:
+    """Returns the outcomes of `bounds_ms` and of the current bound, the current bound in ms, and a count of events.
+
+    These events were read before there was a watermark, so that they are in no outcome.
+    """
     history = read_history(warehouse)
     now_ms = history.bound_ms
     chosen = bounds_ms or ([int(now_ms * factor) for factor in _FACTORS] if now_ms else _DEFAULT_BOUNDS_MS)
-    return [outcome_of(history, bound) for bound in sorted({*chosen, now_ms})], now_ms
+    return [outcome_of(history, bound) for bound in sorted({*chosen, now_ms})], now_ms, history.unjudged
 
 
-def render(outcomes: Sequence[Outcome], now_ms: int) -> RenderableType:
-    """Returns a table with a row for each bound; `now_ms` is the current bound."""
+def render(outcomes: Sequence[Outcome], now_ms: int, unjudged: int) -> RenderableType:
+    """Returns a table with a row for each bound; `now_ms` is the current bound, `unjudged` events are in no row."""
     table = Table(title=f"Estimates for {counted(outcomes[0].events, 'event')}")
     table.add_column("time.bound", no_wrap=True)
     for name in ("late", "too late", "share", "results later: median", "95th percentile"):
@@ -40,7 +43,8 @@ def render(outcomes: Sequence[Outcome], now_ms: int) -> RenderableType:
         late = f"{'' if outcome.is_late_exact else 'at least '}{outcome.late:,}"
         too_late = f"{outcome.too_late:,}", f"{outcome.too_late / outcome.events:.3%}"
         table.add_row(bound, late, *too_late, *_delay_texts(outcome), style="bold" if is_now else None)
-    return Group(table, *_NOTES)
+    left_out = f"Left out: {counted(unjudged, 'event')} that were read before there was a watermark."
+    return Group(table, *_NOTES, *([left_out] if unjudged else []))
 
 
 def _delay_texts(outcome: Outcome) -> tuple[str, str]:

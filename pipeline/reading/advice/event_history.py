@@ -1,10 +1,11 @@
 """Reads the history of a warehouse from its ledger and dead letters, without Spark."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from deltalake import DeltaTable
 
+from command_line.counts import counted
 from pipeline import columns as c
 from pipeline.errors import SetUpError
 from pipeline.event_time.batch import EPOCH
@@ -19,7 +20,10 @@ from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, find_table
 
-_EVENTS_SQL: Final = "SELECT epoch, sum(counted + too_late) AS events FROM ledger GROUP BY epoch"
+_EVENTS_SQL: Final = (
+    "SELECT epoch, sum(CASE WHEN watermark_before IS NULL THEN too_late ELSE counted + too_late END) AS judged, "
+    "sum(CASE WHEN watermark_before IS NULL THEN counted ELSE 0 END) AS unjudged FROM ledger GROUP BY epoch"
+)
 _STEPS_SQL: Final = (
     "SELECT epoch, batch, max(watermark) AS watermark, max(committed_at) AS committed_at FROM ledger "
     "WHERE watermark IS NOT NULL GROUP BY epoch, batch ORDER BY batch"
@@ -36,26 +40,25 @@ _LATE: Final = f"{_TOO_LATE}, '{reason_of(Check.PARTLY_LATE)}'"
 def read_history(warehouse: str) -> EventHistory:
     """Returns the epochs with the strategy `bounded`, and the bound of the newest.
 
-    Raises SetUpError if there is no warehouse, if it has no events yet, or if its newest epoch has another strategy.
+    Raises SetUpError if there is no warehouse, if no watermark has judged an event of it yet, or if its newest epoch
+    has another strategy.
     """
     require_warehouse(warehouse)
     tables = {spec.name: table for spec in (LEDGER, DEAD_LETTERS) if (table := find_table(spec.name, warehouse))}
     policies_of_all = {epoch: opening.policy for epoch, opening in Ledger(warehouse).openings().items()}
-    events = {row["epoch"]: row["events"] for row in rows_of(_EVENTS_SQL, **tables)}
     policies = {epoch: policy for epoch, policy in policies_of_all.items() if isinstance(policy.strategy, Bounded)}
     bounds = {epoch: policy.strategy.idle_lag_ms for epoch, policy in policies.items()}
-    newest = policies_of_all[max(policies_of_all)] if policies_of_all else None
-    if newest and newest not in policies.values():
-        raise SetUpError(
-            f"the watermark of {warehouse!r} is {newest.strategy.kind}: only time.strategy bounded has estimates"
-        )
-    if not newest or not sum(events[epoch] for epoch in policies):
-        raise SetUpError(f"the ledger at {warehouse!r} has no events yet: let a service run first")
-    counted = [row for row in rows_of(_COUNTED_SQL, **tables) if row["epoch"] in policies]
+    newest = max(policies_of_all, default=0)
+    if newest and newest not in policies:
+        kind = policies_of_all[newest].strategy.kind
+        raise SetUpError(f"the watermark of {warehouse!r} is {kind}: only time.strategy bounded has estimates")
+    judged, unjudged = _event_counts(warehouse, tables, policies)
+    by_slack = [row for row in rows_of(_COUNTED_SQL, **tables) if row["epoch"] in policies]
     return EventHistory(
-        bound_ms=newest.strategy.idle_lag_ms,
-        events=sum(events[epoch] for epoch in policies),
-        by_slack=[EventsBySlack(row["slack_ms"], bounds[row["epoch"]], row["events"]) for row in counted]
+        bound_ms=bounds[newest],
+        events=judged,
+        unjudged=unjudged,
+        by_slack=[EventsBySlack(row["slack_ms"], bounds[row["epoch"]], row["events"]) for row in by_slack]
         + [late for epoch, policy in policies.items() for late in _late(tables, epoch, policy, too_late_at, _TOO_LATE)],
         late_by_slack=[
             late for epoch, policy in policies.items() for late in _late(tables, epoch, policy, late_at, _LATE)
@@ -65,8 +68,25 @@ def read_history(warehouse: str) -> EventHistory:
             for row in rows_of(_STEPS_SQL, **tables)
             if row["epoch"] in policies
         ],
-        windows={report.windows for report in newest.reports if report.windows.by_time},
+        windows={report.windows for report in policies[newest].reports if report.windows.by_time},
     )
+
+
+def _event_counts(warehouse: str, tables: Mapping[str, DeltaTable], epochs: Collection[int]) -> tuple[int, int]:
+    """Returns the numbers of events that a watermark judged, and that were read before there was a watermark.
+
+    Raises SetUpError if no watermark judged an event of `epochs`.
+    """
+    rows = [row for row in rows_of(_EVENTS_SQL, **tables) if row["epoch"] in epochs]
+    judged, unjudged = (sum(row[name] for row in rows) for name in ("judged", "unjudged"))
+    if judged:
+        return judged, unjudged
+    if unjudged:
+        raise SetUpError(
+            f"there is no estimate for {counted(unjudged, 'event')} at {warehouse!r}: all were read before there was a "
+            "watermark, let the service read on"
+        )
+    raise SetUpError(f"the ledger at {warehouse!r} has no events yet: let a service run first")
 
 
 def _late(

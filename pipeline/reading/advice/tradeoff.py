@@ -39,7 +39,7 @@ class EventHistory:
     bound_ms: int
     """The current bound."""
     events: int
-    """Number of events that were counted or too late."""
+    """Number of events that a watermark judged: counted, or too late."""
     by_slack: Sequence[EventsBySlack]
     """Events by slack; includes at least those that another bound would have judged differently."""
     steps: Sequence[BoundStep]
@@ -47,6 +47,8 @@ class EventHistory:
     windows: Collection[Windows]
     late_by_slack: Sequence[EventsBySlack] = ()
     """Recorded events that were late for a window at least, by the slack until their first window closes."""
+    unjudged: int = 0
+    """Number of events that were read before there was a watermark, so that no bound could make them late."""
 
 
 @dataclass(frozen=True, slots=True)
