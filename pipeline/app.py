@@ -26,6 +26,7 @@ from pipeline.runtime.java_process import java_pid
 from pipeline.runtime.limits import return_freed_memory
 from pipeline.runtime.spark import jar_sets_of, spark_session
 from pipeline.service.batch_loop import Service
+from pipeline.service.changed_meaning import Meaning
 from pipeline.service.publisher import Publisher, publish_due
 from pipeline.service.recovery import OwnEpoch, open_epoch
 from pipeline.service.resources import Clock, Resources
@@ -136,6 +137,7 @@ def _resources(
         retention=settings.keep_by_table(),
         large=_large(spark, settings, observer),
         pseudonyms=pseudonyms,
+        meaning=Meaning.of(settings),
         tuning=tuning,
     )
 

@@ -17,6 +17,7 @@ from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.kafka.topic import Identity
 from pipeline.pseudonyms import Pseudonyms
 from pipeline.results import layout
+from pipeline.service.changed_meaning import Meaning, changes, require_same_meaning
 from pipeline.service.resources import Ground
 from pipeline.service.same_topic import require_same
 from pipeline.settings.model import KafkaSettings
@@ -45,6 +46,7 @@ class StartFacts:
     """As configured."""
     kafka: KafkaSettings
     pseudonyms: Pseudonyms | None
+    meaning: Meaning
     rows: Sequence[LedgerRow]
     """The ledger's newest batch; empty in a new warehouse."""
     openings: Sequence[Opening]
@@ -158,7 +160,9 @@ def gather(ground: Ground, kafka: KafkaSettings, rows: Sequence[LedgerRow]) -> S
     topic = ground.topic
     start = {} if rows else topic.positions(parse_start_position(kafka.start))
     state = TopicState(topic.identity(), topic.earliest(), topic.log_ends(), start)
-    return StartFacts(ground.warehouse, ground.policy, kafka, ground.pseudonyms, rows, openings, state, ground.now())
+    return StartFacts(
+        ground.warehouse, ground.policy, kafka, ground.pseudonyms, ground.meaning, rows, openings, state, ground.now()
+    )
 
 
 def decide(found: StartFacts, process: str | None = None) -> NextEpoch:
@@ -168,7 +172,9 @@ def decide(found: StartFacts, process: str | None = None) -> NextEpoch:
         require_key(found.before, found.pseudonyms, found.warehouse)
     before = _frontier(found)
     after, lost = _without_lost(found, before)
-    how = replace(_opening(found), process=process)
+    how = replace(_opening(found), process=process, meaning=found.meaning.values)
+    if found.before is not None and not found.meaning.may_change and _has_events(found.rows):
+        require_same_meaning(found.before, how, found.warehouse)
     number = (found.rows[0].epoch + 1 if found.rows else 1) * EPOCH
     batch = Batch(number, found.kafka.topic, before, after, Tallies(), {}, found.now, how.policy, lost, how.to_text())
     return NextEpoch(batch, how, found.openings)
@@ -180,6 +186,8 @@ def remarks(found: NextEpoch, kafka: KafkaSettings) -> list[str]:
         f"deleted before they were read: {counted(offsets, 'offset')} of partition {partition}"
         for partition, offsets in found.batch.lost.items()
     ]
+    changed = changes(found.earlier[-1], found.opening).values() if found.earlier else ()
+    sentences += [f"{sentence}: that holds for events that are read from now on" for sentence in changed]
     if found.earlier and kafka.start != "earliest":
         sentences.append(
             f"kafka.start = {kafka.start} is for a new warehouse: this warehouse continues from its ledger"
@@ -190,6 +198,11 @@ def remarks(found: NextEpoch, kafka: KafkaSettings) -> list[str]:
             "`tidemark reset-watermark` takes the watermark back"
         )
     return sentences
+
+
+def _has_events(rows: Sequence[LedgerRow]) -> bool:
+    """Returns whether the warehouse may hold an event, by the ledger's newest batch."""
+    return any(row.watermark is not None or row.max_event_time is not None for row in rows)
 
 
 def _last_batch(rows: Sequence[LedgerRow], newest: Opening) -> int:

@@ -14,6 +14,7 @@ from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.topic import Topic
 from pipeline.metrics.observer import Observer
 from pipeline.pseudonyms import Pseudonyms
+from pipeline.service.changed_meaning import Meaning
 from pipeline.service.schema_store import SchemaStore
 from pipeline.tables.large import LargeJobs
 from pipeline.tables.ledger import Ledger
@@ -34,6 +35,7 @@ class Ground:
     now: Clock
     pseudonyms: Pseudonyms | None
     """None if the tables have users in clear."""
+    meaning: Meaning
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,8 @@ class SchemasSettings(Section):
     """Folder with the Avro schemas `user_event.avsc`, `user_event.2.avsc`, ...; by default the bundled ones."""
     registry: RegistrySettings = RegistrySettings()
     mapping: MappingSettings = MappingSettings()
+    on_change: Literal["stop", "record"] = "stop"
+    """If another field or kind than before would be a user, time, kind or page: `stop`, or `record` it and continue."""
 
     @model_validator(mode="after")
     def _in_one_place(self) -> Self:

@@ -49,6 +49,8 @@ class Opening:
     """The fingerprint of the key of pseudonyms; None if users are stored in clear."""
     process: str | None = None
     """A random id by which the process that opened the epoch recognises it; None for a verb."""
+    meaning: Mapping[str, Any] | None = None
+    """Settings that give events their meaning, by name; None before they were recorded."""
     format: int = FORMAT
     written_by: str | None = VERSION
     """The version of Tidemark that opened the epoch; None before versions were recorded."""

@@ -10,7 +10,13 @@ import pytest
 from pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from pipeline.app import open_service
 from pipeline.cli import main
+from pipeline.commands.preflight.check_result import Level
+from pipeline.commands.preflight.warehouse_checks import check_start
+from pipeline.errors import SetUpError
 from pipeline.event_time.checks import DETAILS, Check
+from pipeline.instants import now_ms
+from pipeline.kafka.topic import connect
+from pipeline.settings.model import Settings
 from producers.cli import main as producers
 from producers.kinds import MALFORMED
 from producers.truth import Truth
@@ -116,7 +122,23 @@ def test_json_is_counted_rejected_and_replayed(
     with open_service(settings) as service:
         service.drain()
     assert page_views(warehouse) == {**expected, ("ann", *window): (2, 1, 1)}
-    assert_conserved(warehouse)
+    assert_page_is_not_mixed(settings)
+
+
+def assert_page_is_not_mixed(settings: Settings) -> None:
+    """Asserts that neither a start nor `check` takes another field as the page, unless it may."""
+    mapping = settings.schemas.mapping.model_copy(update={"page": "act"})
+    schemas = settings.schemas.model_copy(update={"mapping": mapping})
+    changed = settings.model_copy(update={"schemas": schemas})
+    sentence = "schemas.mapping.page was url and is now act"
+    with pytest.raises(SetUpError, match=sentence), open_service(changed):
+        pass
+    with pytest.raises(SetUpError, match=sentence):
+        [*check_start(changed, connect(settings.kafka), now_ms)]
+    allowed = changed.model_copy(update={"schemas": schemas.model_copy(update={"on_change": "record"})})
+    start = [*check_start(allowed, connect(settings.kafka), now_ms)]
+    assert [result.level for result in start if result.message.startswith(sentence)] == [Level.WARN]
+    assert_conserved(Path(settings.warehouse))
 
 
 def test_the_simulator_sends_the_same_events_in_json_and_in_avro(

@@ -13,8 +13,9 @@ from pipeline.event_time.strategies import Punctuated
 from pipeline.event_time.windows.grid import Grid
 from pipeline.kafka.topic import Identity
 from pipeline.pseudonyms import Pseudonyms
+from pipeline.service.changed_meaning import Meaning
 from pipeline.service.next_epoch import StartFacts, TopicState, decide, remarks
-from pipeline.settings.model import KafkaSettings
+from pipeline.settings.model import KafkaSettings, Settings
 from pipeline.tables.opening import Opening, Reset
 from tests.support.ledger_rows import ledger_row
 from tests.support.policies import policy_of
@@ -25,7 +26,8 @@ DAYS = Report("days", Grid(86_400_000, 86_400_000), 0)
 POLICY = policy_of(MINUTES)
 KAFKA = KafkaSettings(topic="t", bootstrap_servers="b:9092")
 TOPIC = TopicState(Identity("c", "id"), {0: 0, 1: 0}, {0: 100, 1: 100}, {})
-NEW = StartFacts("w", POLICY, KAFKA, None, [], [], replace(TOPIC, start={0: 7, 1: 0}), NOW)
+MEANING = Meaning.of(Settings())
+NEW = StartFacts("w", POLICY, KAFKA, None, MEANING, [], [], replace(TOPIC, start={0: 7, 1: 0}), NOW)
 OPENING = Opening(POLICY, {}, "c", "id")
 
 
@@ -87,6 +89,61 @@ def test_what_does_not_fit_is_refused_in_a_sentence(change: dict[str, Any], sent
     with pytest.raises(SetUpError) as refused:
         decide(replace(OLD, **change))
     assert sentence in str(refused.value)
+
+
+def means(**mapping: Any) -> Meaning:
+    return Meaning.of(Settings.model_validate({"schemas": {"mapping": mapping}}))
+
+
+@pytest.mark.parametrize(
+    ("mapping", "sentence"),
+    [
+        ({"page": "url"}, "schemas.mapping.page was page_url and is now url"),
+        (
+            {"user": "a.id", "time": "at"},
+            "user was user_id and is now a.id, schemas.mapping.time was event_time",
+        ),
+        ({"kind": ""}, "schemas.mapping.kind was event_type and is now empty"),
+        (
+            {"kinds": {"visit": "click", "click": "visit"}},
+            "kinds was click=click visit=visit and is now click=visit",
+        ),
+    ],
+)
+def test_a_column_does_not_get_two_meanings_unless_the_settings_allow_it(
+    mapping: dict[str, Any], sentence: str
+) -> None:
+    known = decide(NEW).opening
+    now = replace(OLD, openings=[known], meaning=means(**mapping))
+    with pytest.raises(SetUpError) as refused:
+        decide(now)
+    assert sentence in str(refused.value)
+    assert "set schemas.on_change to record" in str(refused.value)
+    allowed = decide(replace(now, meaning=replace(now.meaning, may_change=True)))
+    assert sentence in ", ".join(remark.partition(":")[0] for remark in remarks(allowed, KAFKA))
+    again = decide(replace(now, openings=[known, allowed.opening]))
+    assert not remarks(again, KAFKA)
+    without_event = [replace(row, watermark=None, max_event_time=None) for row in now.rows]
+    assert remarks(decide(replace(now, rows=without_event)), KAFKA), "nothing has the former meaning yet"
+    assert not remarks(decide(replace(now, openings=[OPENING])), KAFKA), "older versions did not record the meaning"
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"deduplicate": "event_id"}, "deduplicate was off and is now event_id"),
+        ({"schemas": {"format": "json"}}, "schemas.format was avro and is now json"),
+        ({"schemas": {"mapping": {"time_unit": "s"}}}, "schemas.mapping.time_unit was not set and is now s"),
+        (
+            {"schemas": {"mapping": {"kinds": {"visit": "visit", "tap": "click"}}}},
+            "kinds was click=click visit=visit",
+        ),
+    ],
+)
+def test_other_changes_of_what_events_mean_are_reported(changed: dict[str, Any], sentence: str) -> None:
+    now = decide(replace(OLD, openings=[decide(NEW).opening], meaning=Meaning.of(Settings.model_validate(changed))))
+    (remark,) = remarks(now, KAFKA)
+    assert sentence in remark
 
 
 def test_a_loss_that_the_settings_allow_is_recorded() -> None:

@@ -20,13 +20,14 @@ from pipeline.event_time.window_states import due
 from pipeline.results.compaction import Compaction
 from pipeline.results.kind_registry import kinds_of
 from pipeline.results.publication import Publication
+from pipeline.service.changed_meaning import Meaning
 from pipeline.service.maintenance import Maintenance
 from pipeline.service.outbox import Offer, Outbox
 from pipeline.service.publisher import publish_due
 from pipeline.service.publisher_step import Maintain, PublisherState, Sleep, next_step
 from pipeline.service.recovery import OpenedEpoch, OwnEpoch, open_epoch
 from pipeline.service.resources import Resources
-from pipeline.settings.model import KafkaSettings
+from pipeline.settings.model import KafkaSettings, Settings
 from pipeline.tables.appender import Appender
 from pipeline.tables.large import NOTHING
 from pipeline.tables.ledger import Ledger
@@ -106,6 +107,7 @@ class Process:
             ledger=ledger,
             now=lambda: self.stage.now,
             pseudonyms=None,
+            meaning=Meaning.of(Settings()),
             spark=nothing,
             schemas=nothing,
             malformed=MalformedLimit(1.0, 1000),

@@ -8,6 +8,7 @@ from pipeline.commands.preflight.check_result import CheckResult, passed, warnin
 from pipeline.commands.preflight.machine_checks import check_space
 from pipeline.kafka.topic import Topic
 from pipeline.results import layout
+from pipeline.service.changed_meaning import Meaning
 from pipeline.service.next_epoch import next_epoch, remarks
 from pipeline.service.resources import Ground
 from pipeline.settings.model import Settings
@@ -38,7 +39,8 @@ def check_start(settings: Settings, topic: Topic, now: Callable[[], int]) -> Ite
     """Checks where `run` would resume. Raises SetUpError if ledger, topic and settings do not match."""
     ledger = Ledger(settings.warehouse, mends=False)
     pseudonyms = pseudonyms_from(settings.privacy.pseudonym_key_file)
-    ground = Ground(settings.warehouse, settings.policy(), topic, ledger, now, pseudonyms)
+    meaning = Meaning.of(settings)
+    ground = Ground(settings.warehouse, settings.policy(), topic, ledger, now, pseudonyms, meaning)
     rows = ledger.latest()
     start = next_epoch(ground, settings.kafka, rows)
     for remark in remarks(start, settings.kafka):
