@@ -16,7 +16,7 @@ from psycopg.rows import dict_row
 
 from pipeline.cli import main
 from tests.query.refused_statements import REFUSED
-from tests.query.sql_clients import MARK, PASSWORD, address
+from tests.query.sql_clients import MARK, PASSWORD, address, needs_psql, psql
 from tests.support.flood import is_ended
 from tests.support.processes import Process
 from tests.support.sockets import Address, family, listening
@@ -105,11 +105,28 @@ def test_a_tool_finds_the_views_and_their_columns(server: tuple[int, Process]) -
     columns = {column["name"]: str(column["type"]) for column in found.get_columns("page_views")}
     assert columns["window_start"] == "TIMESTAMP"
     assert columns["page_views"] == "BIGINT"
+    assert not found.get_indexes("page_views")
+    assert not found.get_foreign_keys("page_views")
+    reflected = sa.MetaData()
+    reflected.reflect(engine, views=True)
+    assert {*reflected.tables} == {"dead_letters", "ledger", "page_views", "page_views_live"}
     views = sa.table("page_views", sa.column("page_views"), sa.column("user_id"))
     with engine.connect() as connection:
         asked = sa.select(sa.func.sum(views.c.page_views)).where(views.c.user_id == "ann")
         assert connection.execute(asked).scalar() == 4
     engine.dispose()
+
+
+@needs_psql
+def test_psql_describes_the_views(server: tuple[int, Process]) -> None:
+    commands = (r"\d", r"\d page_views", r"\d+ page_views", r"\l", r"\du", r"\dn", r"\dv+", r"\z")
+    listed, described, longer, databases, roles, schemas, _, _ = ("\n".join(psql(server[0], each)) for each in commands)
+    assert listed.count("|view|tidemark") == 4
+    assert "window_start|timestamp with time zone|" in described
+    assert "Start of the window" in longer
+    assert databases.startswith("tidemark|tidemark|UTF8|")
+    assert roles.startswith("tidemark|")
+    assert schemas == "main|tidemark"
 
 
 @pytest.mark.parametrize("statement", REFUSED)

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from pipeline.reading.sql_server.answers import Answers
@@ -32,6 +33,26 @@ COLUMNS = """SELECT a.attname, t.typname, a.atttypmod, t.typtypmod, t.typbasetyp
 INNER JOIN pg_catalog.pg_attribute a ON (NOT a.attisdropped) AND a.attnum > 0 AND a.attrelid = c.oid
 INNER JOIN pg_catalog.pg_type t ON t.oid = a.atttypid WHERE c.relname LIKE 'page_views' ORDER BY attnum LIMIT 3"""
 
+# Grafana's editor of queries lists the tables that the search path finds.
+GRAFANA_TABLES = """SELECT CASE WHEN quote_ident(table_schema) IN (
+  SELECT CASE WHEN trim(s[i]) = '"$user"' THEN user ELSE trim(s[i]) END FROM generate_series(
+    array_lower(string_to_array(current_setting('search_path'),','),1),
+    array_upper(string_to_array(current_setting('search_path'),','),1)) as i,
+  string_to_array(current_setting('search_path'),',') s)
+THEN quote_ident(table_name) ELSE quote_ident(table_schema) || '.' || quote_ident(table_name) END AS "table"
+FROM information_schema.tables WHERE quote_ident(table_schema) NOT IN ('information_schema', 'pg_catalog') ORDER BY 1"""
+GRAFANA_COLUMNS = """SELECT quote_ident(column_name) AS "column", data_type AS "type" FROM information_schema.columns
+WHERE CASE WHEN array_length(parse_ident('page_views'),1) = 2
+  THEN quote_ident(table_schema) = (parse_ident('page_views'))[1]
+    AND quote_ident(table_name) = (parse_ident('page_views'))[2]
+  ELSE quote_ident(table_name) = (parse_ident('page_views'))[1] END LIMIT 3"""
+GRAFANA_COLUMN_TYPES = [
+    *((f"window_{end}", "timestamp with time zone") for end in ("start", "end")),
+    ("user_id", "character varying"),
+]
+TABLES = [("dead_letters",), ("ledger",), ("page_views",), ("page_views_live",)]
+NOON_SQL = "TIMESTAMPTZ '2024-05-01 13:04:05.678Z'"
+
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
@@ -52,6 +73,27 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
             + [("user_id", "varchar", -1, -1, 0)],
         ),
         ("SELECT setting FROM pg_catalog.pg_settings WHERE name = 'max_index_keys'", [("32",)]),
+        (GRAFANA_TABLES, TABLES),
+        (GRAFANA_COLUMNS, GRAFANA_COLUMN_TYPES),
+        ("SELECT current_setting('server_version_num')::int // 100, current_setting('none', true)", [(906, None)]),
+        ("SELECT extversion FROM pg_extension WHERE extname = 'timescaledb'", []),
+        ("SELECT table_name FROM information_schema.tables ORDER BY 1", TABLES),
+        ("SELECT table_name FROM information_schema.views WHERE table_schema = 'main' ORDER BY 1", TABLES),
+        ("SELECT DISTINCT table_name FROM information_schema.columns ORDER BY 1", TABLES),
+        ("SELECT schema_name FROM information_schema.schemata", [("main",)]),
+        ("SELECT viewname FROM pg_views ORDER BY 1", TABLES),
+        ("SELECT relname FROM pg_class ORDER BY 1", TABLES),
+        ("SELECT tablename FROM pg_tables", []),
+        ("SELECT datname FROM pg_database", [("tidemark",)]),
+        (
+            "SELECT string_to_array('a,b', ','), quote_ident('order'), quote_ident('a\"b')",
+            [(["a", "b"], '"order"', '"a""b"')],
+        ),
+        ("SELECT i FROM generate_series(1, 2) AS i", [(1,), (2,)]),
+        (f"SELECT to_char({NOON_SQL}, 'YYYY-MM-DD HH24:MI:SS.US')", [("2024-05-01 13:04:05.678000",)]),
+        (f"SELECT to_char({NOON_SQL}, 'DD Mon YY, HH12:MI AM')", [("01 May 24, 01:04 PM",)]),
+        ("SELECT to_char(DATE '2024-12-30', 'IYYY-IW DDD FMDay FMMonth')", [("2025-01 365 Monday December",)]),
+        ("SELECT to_char(max(window_start), 'YYYY-MM-DD\"T\"HH24') FROM page_views", [("2024-05-01T12",)]),
     ],
 )
 def test_statements_that_tools_generate_are_answered(
@@ -59,3 +101,9 @@ def test_statements_that_tools_generate_are_answered(
 ) -> None:
     result = Answers(database, Session({})).answer(statement)
     assert [tuple(row.values()) for batch in result.batches for row in batch.to_pylist()] == answer
+
+
+@pytest.mark.parametrize("asked", ["to_char(now(), 'Month Q')", "current_setting('memory_limit')"])
+def test_a_function_that_would_answer_otherwise_than_postgresql_fails(database: Database, asked: str) -> None:
+    with pytest.raises(duckdb.Error, match=r"is not supported|does not exist here"):
+        [*Answers(database, Session({})).answer(f"SELECT {asked}").batches]

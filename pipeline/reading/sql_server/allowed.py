@@ -13,14 +13,17 @@ import duckdb
 from pipeline.reading.sql_server.database import DATABASE_NAME
 from pipeline.reading.sql_server.wire import Refused
 
-_CATALOGS: Final = ("pg_catalog", "information_schema", "postgres")
-"""Schemas that describe the views; the last one is ours (`dialect.py`)."""
-_TABLE_FUNCTIONS: Final = ("generate_series", "generate_subscripts", "range", "unnest")
+_CATALOGS: Final = ("pg_catalog", "information_schema", "postgres", "information")
+"""Schemas that describe the views; the last two are ours (`catalog.py`)."""
+_TABLE_FUNCTIONS: Final = ("generate_series", "generate_subscripts", "range", "string_to_array", "unnest")
 _REFUSED: Final = "only SELECT, SHOW, DESCRIBE and EXPLAIN are allowed: this end point is read-only"
 
 
-def require_reading(cursor: duckdb.DuckDBPyConnection, statement: str, views: Collection[str]) -> None:
-    """Raises Refused unless the statement only reads `views` and the catalogs that describe them."""
+def reading(cursor: duckdb.DuckDBPyConnection, statement: str, views: Collection[str]) -> str:
+    """Returns the statement, in which the column of a table function has the function's alias, as in PostgreSQL.
+
+    Raises Refused unless the statement only reads `views` and the catalogs that describe them.
+    """
     serialized = cursor.execute("SELECT json_serialize_sql(?)", [_explained(statement)]).fetchone()
     parsed = json.loads(serialized[0] if serialized else "{}")
     if parsed.get("error", True):
@@ -32,6 +35,14 @@ def require_reading(cursor: duckdb.DuckDBPyConnection, statement: str, views: Co
     names = {*views, *(entry["key"] for node in nodes if "cte_map" in node for entry in node["cte_map"]["map"])}
     for node in nodes:
         _require_known(node, names)
+    unnamed = [node for node in nodes if node.get("type") == "TABLE_FUNCTION" and node["alias"]]
+    unnamed = [node for node in unnamed if not node["column_name_alias"]]
+    if not unnamed or statement != _explained(statement):
+        return statement
+    for node in unnamed:
+        node["column_name_alias"] = [node["alias"]]
+    rewritten = cursor.execute("SELECT json_deserialize_sql(?)", [json.dumps(parsed)]).fetchone()
+    return str(rewritten[0]) if rewritten else statement
 
 
 def _explained(statement: str) -> str:

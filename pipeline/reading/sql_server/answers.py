@@ -10,7 +10,7 @@ from weakref import WeakSet
 import duckdb
 import pyarrow as pa
 
-from pipeline.reading.sql_server.allowed import require_reading
+from pipeline.reading.sql_server.allowed import reading
 from pipeline.reading.sql_server.database import Database
 from pipeline.reading.sql_server.dialect import VERBATIM, in_duckdb
 from pipeline.reading.sql_server.session import Session
@@ -90,6 +90,4 @@ class Answers:
         cursor = self._database.cursor(self._session.settings.values)
         with self._lock:
             self._cursors.add(cursor)
-        query = in_duckdb(statement)
-        require_reading(cursor, query, self._database.views)
-        return cursor, query
+        return cursor, reading(cursor, in_duckdb(statement), self._database.views)

@@ -16,7 +16,7 @@ from deltalake import DeltaTable
 
 from pipeline.errors import SetUpError
 from pipeline.reading.bounded_lock import acquired
-from pipeline.reading.sql_server.dialect import CATALOG
+from pipeline.reading.sql_server.catalog import CATALOG
 from pipeline.reading.sql_views import text_sql, views
 from pipeline.tables.engines import Engine
 
@@ -75,6 +75,8 @@ class Database:
         cursor = self._engine.cursor()
         cursor.execute(f"USE {DATABASE_NAME}")
         cursor.execute(f"SET TimeZone = {text_sql(settings['TimeZone'])}")
+        entries = (f"{text_sql(name.lower())}: {text_sql(value)}" for name, value in settings.items())
+        cursor.execute(f"SET VARIABLE settings = MAP {{{', '.join(entries)}}}")
         return cursor
 
     def _make_views(self) -> None:
@@ -90,7 +92,7 @@ class Database:
         if name not in self._tables:
             self._tables[name] = DeltaTable(scan[1])
             self._store(name, self._tables[name])
-        return f'stored."{name}"'
+        return f'stored.main."{name}"'
 
     def _store(self, name: str, table: DeltaTable) -> None:
         self._engine.execute("USE stored")
