@@ -21,10 +21,14 @@ class SectionOption(click.Option):
 class Verb(click.Command):
     """A command with examples; `tests/setup/test_help.py` parses each of them."""
 
-    def __init__(self, *arguments: Any, examples: Sequence[str] = (), **more: Any) -> None:
+    def __init__(
+        self, *arguments: Any, examples: Sequence[str] = (), shows: Sequence[str] | None = None, **more: Any
+    ) -> None:
+        """`shows` are the beginnings of the headings that help has after the verb's own options; None: all headings."""
         super().__init__(*arguments, **more)
         self.context_settings.setdefault("max_content_width", _WIDEST_LINE)
         self.examples = tuple(examples)
+        self.shows = None if shows is None else (_DEFAULT_SECTION, *shows)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the options by section."""
@@ -33,9 +37,17 @@ class Verb(click.Command):
             record = option.get_help_record(ctx)
             if record and isinstance(option, click.Option):
                 sections.setdefault(getattr(option, "section", _DEFAULT_SECTION), []).append(record)
-        for heading, records in sections.items():
+        shown = {
+            heading: records
+            for heading, records in sections.items()
+            if self.shows is None or heading.startswith(self.shows)
+        }
+        for heading, records in shown.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
+
+        if len(shown) < len(sections):
+            formatter.write("\nAll other settings are options, too: `run --help` lists them.\n")
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the examples without wrapping their lines."""

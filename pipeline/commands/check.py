@@ -15,6 +15,7 @@ _COLOURS: Final = {"pass": "green", "warn": "yellow", "fail": "red"}
 
 @click.command(
     cls=Verb,
+    shows=["Usual settings"],
     examples=[
         "tidemark check --config tidemark.toml",
         "tidemark check --bootstrap-servers kafka:9092 --topic events --warehouse /data/tidemark",

@@ -29,6 +29,7 @@ def config() -> None:
 
 @config.command(
     cls=Verb,
+    shows=["Usual settings"],
     examples=[
         "tidemark config show --config tidemark.toml",
         "TIDEMARK_TIME__BOUND=30s tidemark config show --topic events > tidemark.toml",

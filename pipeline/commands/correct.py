@@ -11,6 +11,7 @@ from pipeline.settings.model import Settings
 
 @click.command(
     cls=Verb,
+    shows=["Usual settings"],
     examples=[
         "tidemark correct --config tidemark.toml --dry-run",
         "tidemark correct --config tidemark.toml --from 2024-05-01T00:00:00Z --user ann --reason too_late",

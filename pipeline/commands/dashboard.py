@@ -9,6 +9,7 @@ from pipeline.settings.model import Settings
 
 @click.command(
     cls=Verb,
+    shows=["Usual settings", "dashboard:"],
     examples=[
         "tidemark dashboard --warehouse /data/tidemark",
         "tidemark dashboard --config tidemark.toml --dashboard.port 8080",

@@ -46,7 +46,9 @@ def by_hour(warehouse: str, since: int | None, until: int | None) -> None:
 
 
 @dead_letters.command(
-    cls=Verb, examples=["tidemark dead-letters show --config tidemark.toml --partition 2 --offset 1704"]
+    cls=Verb,
+    shows=["Usual settings"],
+    examples=["tidemark dead-letters show --config tidemark.toml --partition 2 --offset 1704"],
 )
 @click.option("--partition", type=int, required=True, help="Kafka partition of the record.")
 @click.option("--offset", type=int, required=True, help="Kafka offset of the record.")
@@ -60,6 +62,7 @@ def show(settings: Settings, *, partition: int, offset: int) -> None:
 
 @dead_letters.command(
     cls=Verb,
+    shows=["Usual settings"],
     examples=[
         "tidemark dead-letters replay --config tidemark.toml --dry-run",
         "tidemark dead-letters replay --config tidemark.toml --reason malformed --from 2024-05-01T00:00:00Z",

@@ -10,6 +10,7 @@ from pipeline.settings.model import Settings
 
 @click.command(
     cls=Verb,
+    shows=["Usual settings"],
     examples=[
         "tidemark erase --config tidemark.toml --user ann",
         "tidemark erase --config tidemark.toml --user ann --yes",

@@ -12,7 +12,11 @@ from pipeline.reading.health_client import NO_ANSWER, no_answer, open_page
 from pipeline.settings.model import Settings
 
 
-@click.command(cls=Verb, examples=["tidemark health --config tidemark.toml", "tidemark health --metrics.port 9477"])
+@click.command(
+    cls=Verb,
+    shows=["metrics:"],
+    examples=["tidemark health --config tidemark.toml", "tidemark health --metrics.port 9477"],
+)
 @settings_options
 def health(settings: Settings) -> None:
     """Asks the service on this host for its health, at `metrics.host` and `metrics.port`.

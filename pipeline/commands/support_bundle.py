@@ -11,6 +11,7 @@ from pipeline.settings.sources import Source
 
 @click.command(
     cls=Verb,
+    shows=["Usual settings"],
     examples=[
         "tidemark support-bundle --config tidemark.toml",
         "tidemark support-bundle --warehouse /data/tidemark --no-verify --output -",

@@ -99,6 +99,8 @@ def assert_says_everything(path: tuple[str, ...], verb: click.Command) -> None:
         for option in verb.get_params(context):
             assert isinstance(option, click.Argument) or option.help, option.name
             is_hidden = isinstance(option, click.Option) and option.hidden
+            section = getattr(option, "section", "")
+            is_hidden |= verb.shows is not None and not section.startswith(verb.shows)
             assert is_hidden or all(name in shown for name in option.opts if name.startswith("-"))
     assert all(example in shown for example in verb.examples)
     for repr_of_python in ("timedelta", "Literal", "typing", "<class", "None", "PositiveDuration", "UNSET"):
@@ -160,6 +162,17 @@ def test_help_of_run_shows_the_usual_settings_first_and_the_others_in_groups(
         *("schemas.format", "schemas.folder", "schemas.registry.url"),
         *("window.size", "reports", "time.bound", "time.allowed-lateness"),
     ]
+
+
+def test_a_verb_shows_its_own_options_first_and_all_settings_only_if_it_is_run() -> None:
+    for path, verb in ALL:
+        with case(" ".join(path)), click.Context(verb, info_name=" ".join(path)) as context:
+            shown = verb.get_help(context)
+            own = [option.opts[0] for option in verb.params if getattr(option, "section", "Options") == "Options"]
+            settings = [f"--{setting.name}" for setting in catalogue() if "." in setting.name]
+            last = max(shown.find(f"  {name}") for name in [*own, "--help"] if name.startswith("-"))
+            assert all(shown.find(f"{flag} ") not in range(last) for flag in settings)
+            assert path[0] != "tidemark" or path == ("tidemark", "run") or shown.count("\n") < 90
 
 
 def test_what_help_shows_as_default_is_accepted_and_is_the_default() -> None:
