@@ -30,7 +30,22 @@ from pipeline.commands.options import warehouse_option
     metavar="FILE",
     help="File with the user's password, or set TIDEMARK_SQL_PASSWORD. Any but a local address needs a password.",
 )
-def sql_server(warehouse: str, host: str, port: int, memory: str, user: str, password_file: Path | None) -> None:
+@click.option(
+    "--tls",
+    type=click.Path(path_type=Path),
+    nargs=2,
+    metavar="CERTIFICATE KEY",
+    help="PEM files of a certificate chain and its key; clients then must use TLS.",
+)
+def sql_server(
+    warehouse: str,
+    host: str,
+    port: int,
+    memory: str,
+    user: str,
+    password_file: Path | None,
+    tls: tuple[Path, Path] | None,
+) -> None:
     """Serves the views of `tidemark sql` to BI tools, with the protocol of PostgreSQL, until SIGTERM or Ctrl-C.
 
     It is read-only: no statement can write, or reach files or other machines.
@@ -45,4 +60,5 @@ def sql_server(warehouse: str, host: str, port: int, memory: str, user: str, pas
     password_text = os.environ.pop("TIDEMARK_SQL_PASSWORD", "")
     with raising_set_up_errors():
         password = clear_text(SecretStr(password_text) if password_text else None, password_file, "--password")
-    serve_sql(warehouse, (host, port), memory, Access(user, None if password is None else SecretStr(password)))
+    access = Access.of(user, None if password is None else SecretStr(password), tls)
+    serve_sql(warehouse, (host, port), memory, access)

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import hmac
+import ssl
 from http import HTTPStatus
 from typing import Final
 
@@ -15,11 +16,11 @@ from http_server.background import Background
 from http_server.exposition import Exposition
 from http_server.limits import Limits
 from http_server.listening import listen
+from http_server.served_certificate import tls_context
 from http_server.server import Server
 from kafka_access.secrets import clear_text
 from pipeline.errors import SetUpError
 from pipeline.metrics.observer import Observer
-from pipeline.metrics.page_certificate import tls_context
 from pipeline.metrics.probes import ProbeAnswer
 from pipeline.settings.model import MetricsSettings
 from pipeline.settings.secrets import raising_set_up_errors
@@ -35,9 +36,7 @@ class Exporter:
     def __init__(self, observer: Observer, settings: MetricsSettings, limits: Limits = LIMITS) -> None:
         """Listens. Raises SetUpError if the address, a secret or the certificate cannot be used."""
         self.observer = observer
-        server = Server(
-            _application(observer, _credentials(settings)), limits, tls=tls_context(settings), stop_s=_STOP_S
-        )
+        server = Server(_application(observer, _credentials(settings)), limits, tls=_tls(settings), stop_s=_STOP_S)
         try:
             listening = listen(settings.host, settings.port)
         except OSError as error:
@@ -52,6 +51,17 @@ class Exporter:
     def close(self) -> None:
         """Stops listening."""
         self._background.close()
+
+
+def _tls(settings: MetricsSettings) -> ssl.SSLContext | None:
+    if settings.certificate is None or settings.key is None:
+        return None
+    try:
+        return tls_context(settings.certificate, settings.key)
+    except OSError as error:
+        raise SetUpError(
+            f"metrics.certificate {settings.certificate} and metrics.key {settings.key} cannot be used: {error}"
+        ) from error
 
 
 def _application(observer: Observer, credentials: bytes | None) -> Starlette:

@@ -2,19 +2,22 @@
 
 import re
 import secrets
+import ssl
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from pydantic import SecretStr
 
+from http_server.served_certificate import tls_context
 from pipeline.errors import SetUpError
 from pipeline.reading.sql_server.scram import MECHANISM, Scram
 from pipeline.reading.sql_server.wire import LONGEST_BEFORE_LOGIN, Body, Message, Refused, Wire
 
 _PROTOCOL: Final = 3
-_ENCRYPTION_REQUESTS: Final = (80877103, 80877104)
+_TLS_REQUEST, _GSSAPI_REQUEST = 80877103, 80877104
 _CANCEL: Final = 80877102
 _SHORTEST: Final = 16
 _NOT_SETTINGS: Final = ("user", "database", "options")
@@ -47,10 +50,21 @@ class Arrival(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The credentials of clients. Without a password, anyone who reaches the port may log in."""
+    """Credentials that clients need, and TLS. Without a password, anyone who reaches the port may log in."""
 
     user: str
     password: SecretStr | None
+    tls: ssl.SSLContext | None = None
+
+    @classmethod
+    def of(cls, user: str, password: SecretStr | None, files: tuple[Path, Path] | None) -> "Access":
+        """`files` are a certificate and its key. Raises SetUpError if they cannot be used."""
+        if files is None:
+            return cls(user, password)
+        try:
+            return cls(user, password, tls_context(*files))
+        except OSError as error:
+            raise SetUpError(f"--tls {files[0]} {files[1]} cannot be used: {error}") from error
 
     def require_for(self, host: str) -> None:
         """Raises SetUpError if the password is short, or missing at an address that other machines reach."""
@@ -69,7 +83,7 @@ def log_in(wire: Wire, access: Access, ticket: Ticket) -> Arrival | None:
     Returns another client's ticket if this client asks to cancel that query, None if it has disconnected.
     Raises Refused if authentication fails.
     """
-    start = _start(wire)
+    start = _start(wire, access.tls)
     if start is None:
         return None
     version = start.number()
@@ -77,6 +91,8 @@ def log_in(wire: Wire, access: Access, ticket: Ticket) -> Arrival | None:
         return Arrival(Ticket(start.number(), start.number()))
     if version >> 16 != _PROTOCOL:
         raise Refused("08P01", f"version {version >> 16} of the protocol is not supported: use version {_PROTOCOL}")
+    if access.tls and not wire.encrypted:
+        raise Refused("28000", "this server requires TLS: connect with sslmode=require, or better verify-full")
     parameters = _parameters(start)
     if access.password is not None:
         _require_proof(wire, access.user, access.password.get_secret_value(), parameters.get("user", ""))
@@ -103,17 +119,21 @@ def settings_of(parameters: Mapping[str, str]) -> dict[str, str]:
     return {**settings, **named}
 
 
-def _start(wire: Wire) -> Body | None:
-    """Returns the start message, after refusing encryption; None if the client has disconnected."""
+def _start(wire: Wire, tls: ssl.SSLContext | None) -> Body | None:
+    """Returns the start message, after encrypting the connection if asked; None if the client has disconnected."""
     for _ in range(3):
         body = wire.read_start()
         if body is None:
             return None
         start = body.rest()
-        if int.from_bytes(start[:4], "big") not in _ENCRYPTION_REQUESTS:
+        request = int.from_bytes(start[:4], "big")
+        if request not in (_TLS_REQUEST, _GSSAPI_REQUEST):
             return Body(start)
-        wire.connection.sendall(b"N")
-    raise Refused("08P01", "encryption is not supported: connect without it")
+        if request == _TLS_REQUEST and tls and not wire.encrypted:
+            wire.encrypt(tls)
+        else:
+            wire.connection.sendall(b"N")
+    raise Refused("08P01", "the client requested encryption again and again")
 
 
 def _parameters(start: Body) -> dict[str, str]:

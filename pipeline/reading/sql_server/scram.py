@@ -25,7 +25,7 @@ class Scram:
         """Returns the answer to the client's first message; None if the message is invalid."""
         header, _, bare = first.partition(",,")
         nonce = _fields(bare).get("r")
-        if header not in ("n", "y") or not nonce:  # no channel binding without TLS
+        if header not in ("n", "y") or not nonce:  # no channel binding
             return None
         self._nonce = nonce + secrets.token_urlsafe(18)
         challenge = f"r={self._nonce},s={base64.b64encode(self._salt).decode()},i={_ITERATIONS}"

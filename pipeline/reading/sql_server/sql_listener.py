@@ -111,6 +111,8 @@ class Server:
         except Refused as error:
             wire.send_error(error.code, str(error), "FATAL")
             wire.flush()
+        finally:
+            wire.connection.close()
 
     def _answer(self, wire: Wire, arrival: Arrival) -> None:
         client = self._clients[arrival.ticket] = Client(wire, self._database, arrival.settings)

@@ -1,6 +1,7 @@
 """Messages of PostgreSQL's protocol, version 3. Source: PostgreSQL, chapter "Frontend/Backend Protocol"."""
 
 import socket
+import ssl
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -95,6 +96,16 @@ class Wire:
         """Reads the first message, which has no type; None if the client has disconnected."""
         head = self._exactly(4)
         return None if head is None else self._body(head, LONGEST_BEFORE_LOGIN)
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether the connection uses TLS."""
+        return isinstance(self.connection, ssl.SSLSocket)
+
+    def encrypt(self, context: ssl.SSLContext) -> None:
+        """Accepts a request for TLS. Uses a copy of the socket, because the caller may shut down its own meanwhile."""
+        self.connection.sendall(b"S")
+        self.connection = context.wrap_socket(self.connection.dup(), server_side=True)
 
     def send(self, kind: bytes, *parts: bytes) -> None:
         """Buffers a message."""

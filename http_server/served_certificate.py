@@ -1,26 +1,16 @@
-"""The TLS context of the endpoint, which loads a renewed certificate without a restart."""
+"""The TLS context of a server, which loads a renewed certificate without a restart."""
 
 import ssl
 from pathlib import Path
 
 import structlog
 
-from pipeline.errors import SetUpError
-from pipeline.settings.model import MetricsSettings
-
 _log = structlog.get_logger()
 
 
-def tls_context(settings: MetricsSettings) -> ssl.SSLContext | None:
-    """Returns the TLS context of the settings, None without a certificate. Raises SetUpError if it cannot be used."""
-    if settings.certificate is None or settings.key is None:
-        return None
-    try:
-        pair = _Pair(settings.certificate, settings.key)
-    except OSError as error:
-        raise SetUpError(
-            f"metrics.certificate {settings.certificate} and metrics.key {settings.key} cannot be used: {error}"
-        ) from error
+def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
+    """Returns the context of a server. Raises OSError if the files cannot be used together."""
+    pair = _Pair(certificate, key)
     context = pair.load()
     context.sni_callback = pair.renew  # called at each handshake, also if the client names no host
     return context
