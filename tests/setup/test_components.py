@@ -16,6 +16,7 @@ PROGRAMS: Final = {
     "cc": "gcc",
     "logrotate": "logrotate",
     "nginx": "nginx-light",
+    "psql": "postgresql-client",
     "ps": "procps",
     "promtool": "prometheus",
     "amtool": "prometheus-alertmanager",

@@ -47,8 +47,8 @@ def _value_text(setting: Setting, value: Any) -> str:
 
 def _is_valid(setting: Setting, text: str) -> bool:
     """Returns whether a text may be shown, given the form of its setting."""
-    if setting.form == "FIELD":
-        return bool(_FIELD.fullmatch(text))
+    if setting.form in ("FIELD", "FIELD,..."):
+        return all(map(_FIELD.fullmatch, text.split(",")))
     return text in setting.choices or (setting.form in _MEASURED and _is_harmless(text))
 
 
