@@ -189,6 +189,12 @@ def test_a_publication_that_replaces_a_corrected_window_adds_its_corrections_aga
     kinds = kinds_of(str(tmp_path), policy)
     Publication(str(tmp_path), kinds).publish({"page_views": again}, service.progress.batch_id + 1)
     assert views(tmp_path) == found
+    # A correction that is decided and not yet applied is added by its own commit only.
+    assert corrections.append_next([late("ann", 3, 0, 104)])
+    Publication(str(tmp_path), kinds).publish({"page_views": again}, service.progress.batch_id + 2)
+    assert views(tmp_path) == found
+    corrections.apply(kind_of(policy.reports[0]))
+    assert views(tmp_path)["ann", 0] == 4
 
 
 def test_a_correction_waits_for_a_window_that_is_open(corrected: tuple[Process, Corrections], tmp_path: Path) -> None:
