@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.tables.opening import VERSION
 from tests.deploy.files import ROOT, services, shell_commands
 from tests.support.parsed_settings import parsed_settings
 
@@ -47,6 +48,11 @@ def test_its_command_is_the_service_with_a_file_of_settings() -> None:
     assert (ROOT / installed[f"/etc/systemd/system/{UNIT.name}"]).samefile(UNIT)
     settings = parsed_settings("--config", str(ROOT / installed[file]))
     assert settings.warehouse.startswith("/var/lib/tidemark/")
+
+
+def test_what_is_installed_is_the_wheel_with_the_client_of_registries() -> None:
+    (installed,) = [words[-1] for words in shell_commands(FOLDER / "README.md") if words[0].endswith("/pip")]
+    assert installed == f"./dist/tidemark_lake-{VERSION}-py3-none-any.whl[registry]"
 
 
 def test_a_configuration_error_is_not_restarted_for_ever_and_a_later_failure_is() -> None:

@@ -116,6 +116,17 @@ def test_every_decision_has_a_status_and_is_listed() -> None:
         assert f"]({page.name}) |" in (page.parent / "README.md").read_text(), page
 
 
+def test_documents_name_files_that_exist() -> None:
+    folders = [
+        folder for folder in ROOT.iterdir() if folder.is_dir() and folder.name[0] != "." and folder.name != "build"
+    ]
+    files = [str(file) for folder in folders for ending in ("py", "java") for file in folder.rglob(f"*.{ending}")]
+    code = re.compile(r"`([\w-][\w./-]*/[\w-]+\.(?:py|java))`")
+    named = {(page.name, file) for page in PAGES for file in code.findall(page.read_text())}
+    assert len(named) > 10
+    assert [(page, file) for page, file in sorted(named) if not any(each.endswith(f"/{file}") for each in files)] == []
+
+
 def test_documents_are_in_plain_english() -> None:
     words = {page: re.sub(r"`[^`]*`|\]\([^)]*\)", "", prose(page)) for page in PLAIN}
     assert [(page.name, found[0]) for page in PLAIN for found in AVOIDED.finditer(words[page])] == []
