@@ -66,13 +66,17 @@ class RunningService:
         """After `drain`: publishes windows that only partitions without new records hold back.
 
         Partitions that were silent for the idle timeout at the end of the topic are idle. A partition without any
-        record is first waited for, `wait` for that long. Partitions that hold windows open even then are logged.
+        record is waited for, by `wait` with seconds, until the ledger has known it for that long. Partitions that hold
+        windows open even then are logged.
         """
         topic, timeout_ms = self._resources.topic, self._resources.policy.idle_timeout_ms
-        newest = topic.newest()
-        if None in newest.values() and any(self._service.open_windows.values()):
-            wait(timeout_ms / 1000)
-            newest = topic.newest()
+        newest, now = topic.newest(), self._resources.now()
+        empty = [partition for partition, time_ms in newest.items() if time_ms is None]
+        if empty and any(self._service.open_windows.values()):
+            known_ms = now - (self._resources.ledger.known_since(empty) or now)
+            if known_ms < timeout_ms:
+                wait((timeout_ms - known_ms) / 1000)
+                newest = topic.newest()
         self._service.tick(silent_partitions(newest, timeout_ms))
         self._publisher.flush()
         if still_open := self._service.unfired_windows:

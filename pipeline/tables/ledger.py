@@ -148,6 +148,14 @@ class Ledger:
         )
         return rows[0]["last"] if rows else None
 
+    def known_since(self, partitions: Iterable[int]) -> int | None:
+        """Returns the time in ms of the first commit after which all of these partitions were known; None before it."""
+        rows = self._ask(
+            'SELECT min(committed_at) AS first FROM ledger WHERE "partition" '  # noqa: S608 - our own numbers
+            f'IN ({", ".join(map(str, partitions))}) GROUP BY "partition"'
+        )
+        return max((row["first"] for row in rows), default=None)
+
     def watermarks(self, since: int) -> list[WatermarkStep]:
         """Returns each watermark from `since` on, in milliseconds, and the first batch that reached it, in order."""
         rows = self._ask(

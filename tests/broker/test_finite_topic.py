@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.app import open_service
 from pipeline.cli import main
 from tests.support.kafka_cluster import Cluster
+from tests.support.services import Clock, settings_of
 from tests.support.topic_writer import Raw, event, send
 from tests.support.warehouse import rows
 
@@ -31,6 +33,21 @@ def test_silent_and_empty_partitions_do_not_hold_back_the_windows_of_the_others(
     # The newest window waits for the bound; no silent partition is named, and no window that has fired.
     said = capsys.readouterr().err
     assert re.search(r"windows_still_open .*held_by_partitions=\[0, 1\] open={'page_views': 1, .*'tidemark live'", said)
+
+
+def test_an_empty_partition_is_waited_for_once(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path) -> None:
+    # the first run at 0 s    the next at 29 s    and at 31 s: the ledger has known the partition for the idle timeout
+    topic, clock, waits = make_topic(partitions=2), Clock(), list[list[float]]()
+    settings = settings_of(broker, topic, tmp_path / "warehouse", time={"idle_timeout": "30s"})
+    for step, elapsed_ms in enumerate((0, 29_000, 2_000)):
+        clock.move(elapsed_ms)
+        send(broker.bootstrap_servers, topic, [at(NOON + step * 5 * MINUTE, 0)])
+        with open_service(settings, now=clock) as service:
+            service.drain()
+            waits.append([])
+            service.settle(waits[-1].append)
+    assert waits == [[30], [1], []]
+    assert [row["page_views"] for row in rows(tmp_path / "warehouse", "page_views")] == [1, 1]
 
 
 def test_a_topic_of_another_format_is_a_failure_that_says_why(
