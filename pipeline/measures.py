@@ -124,3 +124,13 @@ MEASURES: Final[Mapping[str, Measure]] = {
 """Measures by name, in the order of their columns."""
 PARTS: Final = tuple(dict.fromkeys(part for measure in MEASURES.values() for part in measure.parts))
 """All columns of `panes` that measures read."""
+
+
+def label(name: str) -> str:
+    """Returns the name of a column as people read it; a number that is an estimate is marked.
+
+    >>> label("page_views"), label("unique_users")
+    ('page views', 'unique users (about)')
+    """
+    is_estimate = name in MEASURES and MEASURES[name].display is Display.ESTIMATE
+    return name.replace("_", " ") + (" (about)" if is_estimate else "")

@@ -9,6 +9,7 @@ from pipeline.event_time import rules
 from pipeline.event_time.policy import Verdict
 from pipeline.event_time.reports import Report
 from pipeline.instants import span_of
+from pipeline.measures import label
 from pipeline.reading.ledger_summary import Account, LedgerSummary, PartitionStatus
 from pipeline.reading.pages.window_names import moment_text, window_name, zone_of_report
 
@@ -124,7 +125,7 @@ def _verdicts(account: Account) -> Table:
 
 def _windows(status: Status, report: Report, zone: tzinfo) -> Table:
     names = status.windows[0].counts if status.windows else ()
-    table = _table(f"{status.report} ({zone})", *(name.replace("_", " ") for name in names))
+    table = _table(f"{status.report} ({zone})", *map(label, names))
     for window in status.windows:
         counts = (f"{count:,}" for count in window.counts.values())
         table.add_row(window_name(window.start_ms, window.end_ms, report.windows, zone), *counts)

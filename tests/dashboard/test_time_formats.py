@@ -18,7 +18,7 @@ from pipeline.event_time.windows.cumulate import Cumulate
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 from pipeline.instants import span_of
-from pipeline.reading.pages.page_text import sentence_case, share, windows_in_words
+from pipeline.reading.pages.page_text import sentence_case, share, templates, windows_in_words
 from pipeline.reading.pages.time_axis import Axis
 from pipeline.reading.pages.top_lists import page_zone
 from pipeline.reading.pages.window_names import clock_text, date_text, moment_text, window_name, zone_of_report
@@ -214,3 +214,10 @@ def test_no_share_has_an_exponent(part: int, whole: int) -> None:
 def test_a_count_agrees_with_its_noun() -> None:
     assert [counted(n, "window") for n in (0, 1, 2, 1000)] == ["0 windows", "1 window", "2 windows", "1,000 windows"]
     assert (counted(1, "batch", "batches"), counted(2, "batch", "batches")) == ("1 batch", "2 batches")
+
+
+def test_an_estimate_is_marked_wherever_its_name_is_written() -> None:
+    page = templates("pipeline.reading.dashboard").from_string(
+        "{{ 'unique_users' | words }}, {{ 'page_views' | words }}"
+    )
+    assert page.render() == "unique users (about), page views"

@@ -5,12 +5,15 @@ from types import ModuleType
 
 import pytest
 
+from pipeline import measures
 from pipeline.event_time import firing, lateness
 from pipeline.event_time.windows import calendar, periodic
 from pipeline.results import buckets, levels
 
 
-@pytest.mark.parametrize("module", [firing, lateness, calendar, periodic, buckets, levels], ids=lambda it: it.__name__)
+@pytest.mark.parametrize(
+    "module", [firing, lateness, calendar, periodic, buckets, levels, measures], ids=lambda it: it.__name__
+)
 def test_examples_in_docstrings_hold(module: ModuleType) -> None:
     found = doctest.testmod(module)
     assert found.attempted

@@ -15,6 +15,7 @@ import pytest
 from deltalake import write_deltalake
 
 from command_line.terminal import Console, RenderableType
+from pipeline.cli import main
 from pipeline.errors import SetUpError
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.policy import Verdict
@@ -131,7 +132,9 @@ def test_a_window_long_ago_is_not_among_the_latest(warehouse: str) -> None:
     assert [window.counts["rows"] for window in read_status(warehouse).windows] == [2]
 
 
-def test_a_report_shows_what_it_has_and_what_can_be_added_up(tmp_path: Path) -> None:
+def test_a_report_shows_what_it_has_and_what_can_be_added_up(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     measures = ["unique_users", "sessions_begun"]
     landings = {"keys": ["page_url"], "measures": measures, "session_gap": "9s"}
     reports = {"landings": landings, "site": {"measures": measures[:1]}}
@@ -148,6 +151,8 @@ def test_a_report_shows_what_it_has_and_what_can_be_added_up(tmp_path: Path) -> 
     assert (by_default.report, named.report) == ("landings", "site")
     assert [one.counts for one in by_default.windows] == [{"rows": 2, "sessions_begun": 3, "late_events": 1}]
     assert [one.counts for one in named.windows] == [{"rows": 1, "unique_users": 3, "late_events": 0}]
+    assert main(["status", "--warehouse", str(tmp_path), "--report", "site"]) == 0
+    assert "unique users (about)" in capsys.readouterr().out
     with pytest.raises(SetUpError, match="there is no report user_totals with windows; there are landings, site"):
         read_status(str(tmp_path), "user_totals")
 

@@ -19,6 +19,7 @@ from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.periodic import Periodic
 from pipeline.event_time.windows.session import Sessions
 from pipeline.instants import ms_of, span_of
+from pipeline.measures import label
 from pipeline.reading.pages.letter_pages import sentence
 from pipeline.reading.pages.time_axis import Axis
 from pipeline.reading.pages.window_names import clock_text, date_text, moment_text, window_name, zone_of_report
@@ -56,7 +57,7 @@ def templates(package: str, *, linked: bool = True) -> Environment:
         "counted": counted,
         "share": share,
         "short": short,
-        "words": words,
+        "words": label,
         "sentence_case": sentence_case,
         "unchanged": unchanged,
         "isolated": isolated,
@@ -139,11 +140,6 @@ def short(text: str | None) -> str:
     if text is None:
         return "none"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-
-
-def words(name: str) -> str:
-    """Formats the name of a column."""
-    return name.replace("_", " ")
 
 
 def sentence_case(text: str) -> str:
