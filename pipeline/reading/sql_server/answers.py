@@ -13,6 +13,7 @@ import pyarrow as pa
 from pipeline.reading.sql_server.allowed import reading
 from pipeline.reading.sql_server.database import Database
 from pipeline.reading.sql_server.dialect import VERBATIM, in_duckdb
+from pipeline.reading.sql_server.parameter_types import parameter_types
 from pipeline.reading.sql_server.session import Session
 from pipeline.reading.sql_server.statement_result import StatementResult
 from pipeline.reading.sql_server.wire import Refused
@@ -53,6 +54,12 @@ class Answers:
             return shown.schema
         cursor, query = self._checked(statement)
         return cursor.sql(query).limit(0).to_arrow_table().schema
+
+    def parameter_types(self, statement: str) -> dict[int, int]:
+        """Returns the types of the statement's parameters by number, as far as it shows them."""
+        cursor = self._database.cursor(self._session.settings.values)
+        serialized = cursor.execute("SELECT json_serialize_sql(?)", [in_duckdb(statement)]).fetchone()
+        return parameter_types(serialized[0] if serialized else "{}", self._database.columns(cursor))
 
     @contextmanager
     def limited(self) -> Iterator[None]:

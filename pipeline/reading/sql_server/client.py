@@ -11,8 +11,9 @@ from command_line.counts import counted
 from pipeline.errors import TransientError
 from pipeline.reading.sql_server.answers import Answers, split
 from pipeline.reading.sql_server.database import Database
-from pipeline.reading.sql_server.parameters import count_of, filled, literal_of
-from pipeline.reading.sql_server.pg_values import TEXT, columns_of, formats_of, rows_of
+from pipeline.reading.sql_server.literals import TEXT, literal_of
+from pipeline.reading.sql_server.parameters import count_of, filled
+from pipeline.reading.sql_server.pg_values import columns_of, formats_of, rows_of
 from pipeline.reading.sql_server.portals import Portal, PreparedStatement
 from pipeline.reading.sql_server.session import Session
 from pipeline.reading.sql_server.statement_result import StatementResult
@@ -110,8 +111,16 @@ class Client:
             raise Refused("42601", "a prepared statement must be a single statement")
         text = statements[0] if statements else ""
         self._require_room(self._prepared, name, text)
-        self._prepared[name] = PreparedStatement(text, [*oids, *[0] * (count_of(text) - len(oids))])
+        self._prepared[name] = PreparedStatement(text, self._oids(text, oids))
         self._wire.send(b"1")
+
+    def _oids(self, text: str, oids: Sequence[int]) -> list[int]:
+        """Returns the types of a statement's parameters, of which the client has named `oids`."""
+        named = [*oids, *[0] * (count_of(text) - len(oids))]
+        if all(named):
+            return named
+        types = self._answers.parameter_types(text)
+        return [oid or types.get(number, 0) for number, oid in enumerate(named, start=1)]
 
     def _bind(self, body: Body) -> None:
         name, prepared = body.text(), self._statement(body.text())
@@ -125,7 +134,7 @@ class Client:
         literals = map(literal_of, values, prepared.oids, formats_of(forms, count))
         text = filled(prepared.text, [*literals])
         self._require_room(self._portals, name, text)
-        self._portals[name] = Portal(text, body.numbers("h"))
+        self._portals[name] = Portal(text, body.numbers("h"), prepared.described)
         self._wire.send(b"2")
 
     def _describe(self, body: Body) -> None:
@@ -133,8 +142,10 @@ class Client:
             prepared = self._statement(body.text())
             oids = [oid or TEXT for oid in prepared.oids]
             self._wire.send(b"t", struct.pack(f"!h{len(oids)}i", len(oids), *oids))
-            nothing = filled(prepared.text, ["NULL"] * len(oids))
-            self._send_columns(self._answers.schema_of(nothing), ())
+            nothing = filled(prepared.text, [literal_of(None, oid, 0) for oid in prepared.oids])
+            schema = self._answers.schema_of(nothing)
+            prepared.described = None if schema is None else columns_of(schema)
+            self._send_columns(schema, ())
         else:
             portal = self._portal(body.text())
             with self._answers.limited():
@@ -157,7 +168,9 @@ class Client:
 
     def _answer_of(self, portal: Portal) -> StatementResult:
         if portal.answer is None:
-            portal.answer = self._answers.answer(portal.text) if portal.text else StatementResult("")
+            result = self._answers.answer(portal.text) if portal.text else StatementResult("")
+            portal.require_described(None if result.schema is None else columns_of(result.schema))
+            portal.answer = result
         return portal.answer
 
     def _send_columns(self, schema: pa.Schema | None, asked: Sequence[int]) -> None:

@@ -48,6 +48,11 @@ def _search_path(value: str) -> str | None:
     return value if {name.strip().strip('"').lower() for name in value.split(",")} <= _SEARCHED else None
 
 
+def _encoding(value: str) -> str | None:
+    """Ignores what is no letter or digit, as PostgreSQL does: asyncpg starts with `'utf-8'`, quotes included."""
+    return "UTF8" if re.sub(r"[^a-z0-9]", "", value.lower()) in ("utf8", "unicode") else None
+
+
 def _date_style(value: str) -> str | None:
     return "ISO, MDY" if value.partition(",")[0].strip().lower() == "iso" else None
 
@@ -74,7 +79,7 @@ _READ_COMMITTED: Final = _only("read committed", "read uncommitted")
 _SETTINGS: Final = (
     Setting("application_name", "", str, is_reported=True),
     Setting("bytea_output", "hex", _only("hex")),
-    Setting("client_encoding", "UTF8", _only("UTF8", "utf-8", "unicode"), is_reported=True),
+    Setting("client_encoding", "UTF8", _encoding, is_reported=True),
     Setting("client_min_messages", "notice", str),
     Setting("DateStyle", "ISO, MDY", _date_style, is_reported=True),
     Setting("default_transaction_deferrable", "off", _off),

@@ -79,6 +79,11 @@ class Database:
         cursor.execute(f"SET VARIABLE settings = MAP {{{', '.join(entries)}}}")
         return cursor
 
+    def columns(self, cursor: duckdb.DuckDBPyConnection) -> dict[str, str]:
+        """Returns the types of the views' columns by name; a name has one type in all views."""
+        named = "SELECT lower(column_name), min(data_type) FROM duckdb_columns() WHERE database_name = ? GROUP BY 1"
+        return dict(cursor.execute(named, [DATABASE_NAME]).fetchall())
+
     def _make_views(self) -> None:
         current = views(self._warehouse, Engine.DUCKDB)
         for view in current:

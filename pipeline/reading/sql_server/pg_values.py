@@ -12,9 +12,9 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from command_line.counts import counted
+from pipeline.reading.sql_server.literals import TEXT
 from pipeline.reading.sql_server.wire import Column, Refused
 
-TEXT: Final = 25
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _YEAR_2000_US: Final = 946_684_800_000_000
 _YEAR_2000_DAYS: Final = 10_957
@@ -63,6 +63,33 @@ def _text_of(value: Any) -> bytes:
     return value.encode() if isinstance(value, str) else json.dumps(value, default=str).encode()
 
 
+def _clock_text(microseconds: int) -> str:
+    """Returns `03:04:05.5` for a time of day or a duration that is not negative."""
+    seconds, fraction = divmod(microseconds, 1_000_000)
+    text = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"{text}.{fraction:06}".rstrip("0") if fraction else text
+
+
+def _interval_text(value: pa.MonthDayNano) -> bytes:
+    """Encodes an interval as PostgreSQL does: `1 year 2 mons -3 days +04:05:06.5`."""
+    microseconds, years = value.nanoseconds // 1000, int(value.months / 12)
+    parts: list[str] = []
+    is_before = False
+    for amount, unit in ((years, "year"), (value.months - 12 * years, "mon"), (value.days, "day")):
+        if amount:
+            plus = "+" if is_before and amount > 0 else ""
+            parts.append(f"{plus}{amount} {unit}{'' if amount == 1 else 's'}")
+            is_before = amount < 0
+    if microseconds or not parts:
+        sign = "-" if microseconds < 0 else "+" if is_before else ""
+        parts.append(sign + _clock_text(abs(microseconds)))
+    return " ".join(parts).encode()
+
+
+def _interval_binary(value: pa.MonthDayNano) -> bytes:
+    return struct.pack("!qii", value.nanoseconds // 1000, value.days, value.months)
+
+
 _TEXT: Final = PgType(TEXT, -1, _text_of, _text_of)
 _TIME: Final = PgType(1184, 8, _time_text, lambda value: struct.pack("!q", value - _YEAR_2000_US))
 _DATE: Final = PgType(
@@ -78,6 +105,8 @@ _KINDS: Final[Sequence[tuple[Callable[[pa.DataType], bool], PgType]]] = (
     (pa.types.is_decimal, PgType(1700, -1, _plain, _decimal_binary)),
     (lambda kind: kind == pa.uint64(), PgType(1700, -1, _plain, lambda value: _decimal_binary(decimal.Decimal(value)))),
     (pa.types.is_date, _DATE),
+    (pa.types.is_time, PgType(1083, 8, lambda value: _clock_text(value).encode(), _packed("q"))),
+    (pa.types.is_interval, PgType(1186, 16, _interval_text, _interval_binary)),
     (pa.types.is_binary, PgType(17, -1, lambda value: b"\\x" + value.hex().encode(), bytes)),
     (lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None, _TIME),
     (pa.types.is_timestamp, _TIME._replace(oid=1114, text=lambda value: _time_text(value).removesuffix(b"+00"))),
@@ -112,8 +141,10 @@ def rows_of(batch: pa.RecordBatch, formats: Sequence[int]) -> Iterator[tuple[byt
 def _encoded(column: pa.Array, *, is_binary: bool) -> list[bytes | None]:
     kind = kind_of(column.type)
     encode = kind.binary if is_binary else kind.text
+    if pa.types.is_time(column.type):
+        column = column.cast(pa.int64())
     if pa.types.is_timestamp(column.type):
         if column.type.tz and not is_binary:
             encode = partial(_time_text, zone=ZoneInfo(column.type.tz))
-        column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
+        column = column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(pa.int64())
     return [None if value is None else encode(value) for value in column.to_pylist()]
