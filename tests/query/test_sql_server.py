@@ -96,6 +96,38 @@ def test_a_long_answer_comes_in_portions(client: psycopg.Connection) -> None:
     assert numbers == [*range(5000)]
 
 
+def test_a_named_cursor_fetches_in_portions(server: tuple[int, Process], client: psycopg.Connection) -> None:
+    asked = "SELECT range + %s AS number FROM range(3000)"
+    with psycopg.connect(address(server[0])) as connection:
+        with connection.cursor("a b") as cursor, connection.cursor(name="other", withhold=True) as held:
+            cursor.execute(asked, (10,))
+            held.execute(asked, (0,))
+            assert cursor.fetchone() == (10,)
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+            assert cursor.fetchmany(1500) == [(number,) for number in range(11, 1511)]
+            connection.commit()
+            assert held.fetchall() == [(number,) for number in range(3000)]
+        with connection.cursor("binary") as cursor:
+            cursor.execute(asked, (1,), binary=True)
+            cursor.scroll(2998)
+            assert cursor.fetchall() == [(2999,), (3000,)]
+            assert cursor.description[0].name == "number" if cursor.description else False
+    client.execute(b"BEGIN; DECLARE c CURSOR FOR SELECT * FROM page_views ORDER BY ALL; FETCH 2 FROM c; MOVE ALL IN c")
+    assert client.execute("FETCH c").fetchall() == []
+    client.execute(b"CLOSE c; COMMIT")
+    for refused, code in (
+        (b"DECLARE c CURSOR FOR SELECT 1", "25P01"),
+        (b"DECLARE c SCROLL CURSOR WITH HOLD FOR SELECT 1", "0A000"),
+        (b"DECLARE c CURSOR WITH HOLD FOR DELETE FROM ledger", "42501"),
+        (b"BEGIN; DECLARE c NO SCROLL CURSOR FOR SELECT 1; FETCH BACKWARD 1 FROM c", "55000"),
+        (b"BEGIN; DECLARE c CURSOR FOR SELECT 1; COMMIT; FETCH c", "34000"),
+    ):
+        with pytest.raises(psycopg.Error) as error:
+            client.execute(refused)
+        assert error.value.sqlstate == code
+        client.execute("ROLLBACK")
+
+
 def test_a_tool_finds_the_views_and_their_columns(server: tuple[int, Process]) -> None:
     """As Superset does, by SQLAlchemy."""
     engine = sa.create_engine(address(server[0]).replace("postgresql", "postgresql+psycopg"))
@@ -114,6 +146,8 @@ def test_a_tool_finds_the_views_and_their_columns(server: tuple[int, Process]) -
     with engine.connect() as connection:
         asked = sa.select(sa.func.sum(views.c.page_views)).where(views.c.user_id == "ann")
         assert connection.execute(asked).scalar() == 4
+        streamed = connection.execution_options(yield_per=2).execute(sa.select(reflected.tables["page_views"]))
+        assert len(streamed.all()) == 5
     engine.dispose()
 
 

@@ -100,10 +100,10 @@ def test_statements_that_tools_generate_are_answered(
     database: Database, statement: str, answer: list[tuple[object, ...]]
 ) -> None:
     result = Answers(database, Session({})).answer(statement)
-    assert [tuple(row.values()) for batch in result.batches for row in batch.to_pylist()] == answer
+    assert [tuple(row.values()) for batch in result.take() for row in batch.to_pylist()] == answer
 
 
 @pytest.mark.parametrize("asked", ["to_char(now(), 'Month Q')", "current_setting('memory_limit')"])
 def test_a_function_that_would_answer_otherwise_than_postgresql_fails(database: Database, asked: str) -> None:
     with pytest.raises(duckdb.Error, match=r"is not supported|does not exist here"):
-        [*Answers(database, Session({})).answer(f"SELECT {asked}").batches]
+        [*Answers(database, Session({})).answer(f"SELECT {asked}").take()]

@@ -15,6 +15,7 @@ from pipeline.reading.sql_server.database import Database
 from pipeline.reading.sql_server.dialect import VERBATIM, in_duckdb
 from pipeline.reading.sql_server.parameter_types import parameter_types
 from pipeline.reading.sql_server.session import Session
+from pipeline.reading.sql_server.sql_cursors import SqlCursors
 from pipeline.reading.sql_server.statement_result import StatementResult
 from pipeline.reading.sql_server.wire import Refused
 
@@ -37,13 +38,14 @@ class Answers:
     def __init__(self, database: Database, session: Session) -> None:
         self._database, self._session = database, session
         self._cursors: WeakSet[duckdb.DuckDBPyConnection] = WeakSet()
+        self._sql_cursors = SqlCursors(session, self._query)
         self._lock = Lock()
         self._interrupted_by = ""
 
     def answer(self, statement: str) -> StatementResult:
         """Answers one statement. Raises Refused if it does more than read, duckdb.Error if it fails."""
-        result = self._session.answer(statement)
-        return result or StatementResult.of_query(*self._checked(statement))
+        result = self._session.answer(statement) or self._sql_cursors.answer(statement)
+        return result or self._query(statement)
 
     def schema_of(self, statement: str) -> pa.Schema | None:
         """Returns the columns of a statement's result without its rows; None if it has no columns."""
@@ -52,6 +54,8 @@ class Answers:
         shown = self._session.shown(statement)
         if shown is not None:
             return shown.schema
+        if self._sql_cursors.is_known(statement):
+            return self._sql_cursors.schema_of(statement)
         cursor, query = self._checked(statement)
         return cursor.sql(query).limit(0).to_arrow_table().schema
 
@@ -90,6 +94,9 @@ class Answers:
         while not done.wait(seconds):
             seconds = _AGAIN_S
             self.interrupt("the statement took longer than statement_timeout")
+
+    def _query(self, statement: str) -> StatementResult:
+        return StatementResult.of_query(*self._checked(statement))
 
     def _checked(self, statement: str) -> tuple[duckdb.DuckDBPyConnection, str]:
         """Returns a connection and the query in DuckDB's dialect, which only reads the views."""

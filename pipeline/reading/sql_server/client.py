@@ -2,7 +2,6 @@
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
 import duckdb
 import pyarrow as pa
@@ -19,10 +18,6 @@ from pipeline.reading.sql_server.session import Session
 from pipeline.reading.sql_server.statement_result import StatementResult
 from pipeline.reading.sql_server.wire import LONGEST, Body, Message, Refused, Wire
 from pipeline.tables.store_errors import is_of_store, one_line
-
-_MOST_PREPARED: Final = 1000
-_MOST_TEXT: Final = 8 * LONGEST
-"""Maximum length of the statements of a client together."""
 
 
 class Client:
@@ -85,7 +80,7 @@ class Client:
 
     def _ready(self) -> None:
         if self._session.status == b"I":
-            self._portals.clear()
+            self._session.end_portals()
         for name, value in self._session.settings.unreported().items():
             self._wire.send(b"S", f"{name}\0{value}\0".encode())
         self._wire.send(b"Z", self._session.status)
@@ -110,7 +105,7 @@ class Client:
         if len(statements) > 1:
             raise Refused("42601", "a prepared statement must be a single statement")
         text = statements[0] if statements else ""
-        self._require_room(self._prepared, name, text)
+        self._session.require_room(self._prepared, name, text)
         self._prepared[name] = PreparedStatement(text, self._oids(text, oids))
         self._wire.send(b"1")
 
@@ -133,7 +128,7 @@ class Client:
             )
         literals = map(literal_of, values, prepared.oids, formats_of(forms, count))
         text = filled(prepared.text, [*literals])
-        self._require_room(self._portals, name, text)
+        self._session.require_room(self._portals, name, text)
         self._portals[name] = Portal(text, body.numbers("h"), prepared.described)
         self._wire.send(b"2")
 
@@ -183,10 +178,10 @@ class Client:
         """Sends at most `most` rows (0: all), then whether the portal is suspended or complete."""
         result = self._answer_of(portal)
         formats = formats_of(portal.asked, len(result.schema) if result.schema is not None else 0)
-        left = most or -1
+        left, batches = most or -1, result.take()
         while left != 0:
             if not portal.waiting:
-                batch = next(result.batches, None)
+                batch = next(batches, None)
                 if batch is None:
                     break
                 portal.waiting = [*rows_of(batch, formats)][::-1]
@@ -196,16 +191,8 @@ class Client:
         if left == 0:
             self._wire.send(b"s")
             return
-        tag = f"{result.tag} {portal.sent}" if result.tag == "SELECT" else result.tag
+        tag = f"{result.tag} {portal.sent}" if result.tag in ("SELECT", "FETCH") else result.tag
         self._wire.send(b"C", tag.encode() + b"\0")
-
-    def _require_room(self, named: Mapping[str, PreparedStatement | Portal], name: str, text: str) -> None:
-        """Raises Refused if the client has too many statements or portals, or these are too long together."""
-        if len(named) >= _MOST_PREPARED and name not in named:
-            raise Refused("53000", f"this client has {_MOST_PREPARED} statements or portals: close some")
-        held = [*(prepared.text for prepared in self._prepared.values()), *(p.text for p in self._portals.values())]
-        if sum(map(len, held)) + len(text) > _MOST_TEXT:
-            raise Refused("53200", f"the statements of this client have more than {_MOST_TEXT} characters: close some")
 
     def _statement(self, name: str) -> PreparedStatement:
         if name not in self._prepared:

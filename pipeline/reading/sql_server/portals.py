@@ -27,6 +27,8 @@ class Portal:
     answer: StatementResult | None = None
     waiting: list[tuple[bytes | None, ...]] = field(default_factory=list)
     sent: int = 0
+    is_held: bool = False
+    """Whether the portal outlives the transaction."""
 
     def require_described(self, columns: Sequence[Column] | None) -> None:
         """Raises Refused if the client was sent other types of columns, by which it would misread the rows."""

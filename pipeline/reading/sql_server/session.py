@@ -9,24 +9,27 @@ import pyarrow as pa
 from pipeline.reading.sql_server.client_settings import ClientSettings, Snapshot
 from pipeline.reading.sql_server.portals import Portal, PreparedStatement
 from pipeline.reading.sql_server.statement_result import StatementResult
-from pipeline.reading.sql_server.wire import Refused
+from pipeline.reading.sql_server.wire import LONGEST, Refused
 
+_MOST_PREPARED: Final = 1000
+_MOST_TEXT: Final = 8 * LONGEST
+"""Maximum length of the statements of a client together."""
 _VALUE: Final = re.compile(r"[eE]?'((?:[^']|'')*)'|\"([^\"]*)\"|([^\s,'\"]+)")
 _INTERVAL: Final = re.compile(r"INTERVAL\s+('[+-]?\d{1,2}(?=[:']))(?::00)?'(?:\s+HOUR\s+TO\s+MINUTE)?", re.IGNORECASE)
 _SHOWN: Final = {"time zone": "timezone", "transaction isolation level": "transaction_isolation"}
 
 
-def _words(pattern: str) -> re.Pattern[str]:
+def words(pattern: str) -> re.Pattern[str]:
     """Returns an expression in which a space is white space."""
     return re.compile(pattern.replace(" ", r"\s+"), re.IGNORECASE | re.DOTALL)
 
 
 _SCOPE: Final = "SET (?:SESSION |(LOCAL ))?"
-_SET: Final = _words(_SCOPE + r"(\w+)(?:\s*=\s*| TO )(.+)")
+_SET: Final = words(_SCOPE + r"(\w+)(?:\s*=\s*| TO )(.+)")
 _MODES: Final = (
     r"((?:(?:ISOLATION|LEVEL|READ|ONLY|WRITE|(?:UN)?COMMITTED|REPEATABLE|SERIALIZABLE|NOT|DEFERRABLE)[\s,]*)+)"
 )
-_NAME: Final = r"(\w+|\"[^\"]+\")"
+NAME: Final = r"(\w+|\"[^\"]+\")"
 
 
 class Session:
@@ -52,7 +55,7 @@ class Session:
         if self.status == b"E":
             raise Refused("25P02", "the transaction has failed: end it by ROLLBACK")
         shown = self.shown(statement)
-        return None if shown is None else StatementResult(tag, shown.to_reader())
+        return None if shown is None else StatementResult(tag, shown.schema, shown.to_batches())
 
     def shown(self, statement: str) -> pa.Table | None:
         """Returns the row of SHOW with the name of a setting; None for other statements."""
@@ -65,6 +68,19 @@ class Session:
     def is_session(self, statement: str) -> bool:
         """Returns whether a statement is about the session and has no rows."""
         return any(pattern.fullmatch(statement) for pattern, _ in self._statements)
+
+    def require_room(self, named: Mapping[str, PreparedStatement | Portal], name: str, text: str) -> None:
+        """Raises Refused if the client has too many statements or portals, or these are too long together."""
+        if len(named) >= _MOST_PREPARED and name not in named:
+            raise Refused("53000", f"this client has {_MOST_PREPARED} statements or portals: close some")
+        held = [*(prepared.text for prepared in self.prepared.values()), *(p.text for p in self.portals.values())]
+        if sum(map(len, held)) + len(text) > _MOST_TEXT:
+            raise Refused("53200", f"the statements of this client have more than {_MOST_TEXT} characters: close some")
+
+    def end_portals(self) -> None:
+        """Forgets the portals that end with the transaction."""
+        for name in [name for name, portal in self.portals.items() if not portal.is_held]:
+            del self.portals[name]
 
     def failed(self) -> None:
         """Notes that a statement has failed."""
@@ -105,6 +121,7 @@ class Session:
             self.settings.restore(self._before)
         self.settings.end_transaction()
         self.status = b"I"
+        self.end_portals()
         return "ROLLBACK" if is_undone else "COMMIT"
 
     def _save(self, match: re.Match[str]) -> None:
@@ -155,23 +172,23 @@ class Session:
 
     _statements: ClassVar[tuple[tuple[re.Pattern[str], Callable[..., str | None]], ...]] = (
         (_SET, _set),
-        (_words(_SCOPE + "TIME ZONE (.+)"), _set_zone),
-        (_words(_SCOPE + "NAMES (.+)"), _set_encoding),
-        (_words("SET (?:SESSION CHARACTERISTICS AS )?TRANSACTION " + _MODES), _set_modes),
+        (words(_SCOPE + "TIME ZONE (.+)"), _set_zone),
+        (words(_SCOPE + "NAMES (.+)"), _set_encoding),
+        (words("SET (?:SESSION CHARACTERISTICS AS )?TRANSACTION " + _MODES), _set_modes),
         (
-            _words("(?:SET SESSION AUTHORIZATION DEFAULT|RESET SESSION AUTHORIZATION|SET ROLE NONE|RESET ROLE)"),
+            words("(?:SET SESSION AUTHORIZATION DEFAULT|RESET SESSION AUTHORIZATION|SET ROLE NONE|RESET ROLE)"),
             _nothing,
         ),
-        (_words(r"RESET (\w+|TIME ZONE)"), _reset),
-        (_words(f"(?:BEGIN|START TRANSACTION)(?: WORK| TRANSACTION)?(?: {_MODES})?"), _begin),
-        (_words("(COMMIT|END|ROLLBACK|ABORT)(?: WORK| TRANSACTION)?(?: AND NO CHAIN)?"), _end),
-        (_words(f"SAVEPOINT {_NAME}"), _save),
-        (_words(f"RELEASE(?: SAVEPOINT)? {_NAME}"), _release),
-        (_words(f"ROLLBACK(?: WORK| TRANSACTION)? TO(?: SAVEPOINT)? {_NAME}"), _roll_back_to),
-        (_words(f"DEALLOCATE(?: PREPARE)? {_NAME}"), _deallocate),
-        (_words(f"CLOSE {_NAME}"), _close),
-        (_words("DISCARD (ALL|PLANS|SEQUENCES|TEMP|TEMPORARY)"), _discard),
-        (_words(r"UNLISTEN (?:\*|\w+)"), _nothing),
+        (words(r"RESET (\w+|TIME ZONE)"), _reset),
+        (words(f"(?:BEGIN|START TRANSACTION)(?: WORK| TRANSACTION)?(?: {_MODES})?"), _begin),
+        (words("(COMMIT|END|ROLLBACK|ABORT)(?: WORK| TRANSACTION)?(?: AND NO CHAIN)?"), _end),
+        (words(f"SAVEPOINT {NAME}"), _save),
+        (words(f"RELEASE(?: SAVEPOINT)? {NAME}"), _release),
+        (words(f"ROLLBACK(?: WORK| TRANSACTION)? TO(?: SAVEPOINT)? {NAME}"), _roll_back_to),
+        (words(f"DEALLOCATE(?: PREPARE)? {NAME}"), _deallocate),
+        (words(f"CLOSE {NAME}"), _close),
+        (words("DISCARD (ALL|PLANS|SEQUENCES|TEMP|TEMPORARY)"), _discard),
+        (words(r"UNLISTEN (?:\*|\w+)"), _nothing),
     )
     """The statements, and what each does; its value is a tag other than the first word."""
     _ends: ClassVar = (_end, _roll_back_to)

@@ -1,22 +1,40 @@
 """The result of a statement."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 import duckdb
 import pyarrow as pa
 
-_ROWS_AT_ONCE = 1024
+_ROWS_AT_ONCE: Final = 1024
 
 
 class StatementResult:
     """The result of a statement: its columns, and its rows in batches that are computed on demand."""
 
-    def __init__(self, tag: str, rows: pa.RecordBatchReader | None = None, of: object = None) -> None:
-        """`of` is what the rows need to live, such as the engine's connection."""
-        self.tag, self.schema, self._of = tag, None if rows is None else rows.schema, of
-        self.batches: Iterator[pa.RecordBatch] = iter(()) if rows is None else iter(rows)
+    def __init__(
+        self, tag: str, schema: pa.Schema | None = None, rows: Iterable[pa.RecordBatch] = (), source: object = None
+    ) -> None:
+        """`tag` is sent at the end. `source` is what the rows need to live, such as the engine's connection."""
+        self.tag, self.schema, self._source = tag, schema, source
+        self._batches = iter(rows)
+        self._rest: pa.RecordBatch | None = None
 
     @classmethod
     def of_query(cls, cursor: duckdb.DuckDBPyConnection, query: str) -> "StatementResult":
         """Runs a query. `cursor` is used for this query only, because another one would end its rows."""
-        return cls("SELECT", cursor.execute(query).to_arrow_reader(_ROWS_AT_ONCE), cursor)
+        reader = cursor.execute(query).to_arrow_reader(_ROWS_AT_ONCE)
+        return cls("SELECT", reader.schema, reader, cursor)
+
+    def take(self, rows: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Yields the batches of the next `rows` rows, or of all remaining rows."""
+        left = rows
+        while left is None or left > 0:
+            batch = self._rest or next(self._batches, None)
+            self._rest = None
+            if batch is None:
+                return
+            if left is not None:
+                batch, self._rest = batch[:left], batch[left:] if batch.num_rows > left else None
+                left -= batch.num_rows
+            yield batch
