@@ -5,7 +5,7 @@ access to files, to the network or to its settings (`database.py`).
 """
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 import duckdb
@@ -36,13 +36,18 @@ def reading(cursor: duckdb.DuckDBPyConnection, statement: str, views: Collection
     for node in nodes:
         _require_known(node, names)
     unnamed = [node for node in nodes if node.get("type") == "TABLE_FUNCTION" and node["alias"]]
-    unnamed = [node for node in unnamed if not node["column_name_alias"]]
+    unnamed = [node for node in unnamed if not node["column_name_alias"] and _is_of_postgresql(node)]
     if not unnamed or statement != _explained(statement):
         return statement
     for node in unnamed:
         node["column_name_alias"] = [node["alias"]]
     rewritten = cursor.execute("SELECT json_deserialize_sql(?)", [json.dumps(parsed)]).fetchone()
     return str(rewritten[0]) if rewritten else statement
+
+
+def _is_of_postgresql(node: Mapping[str, Any]) -> bool:
+    """Whether a node calls a function that PostgreSQL has, too: `range`, with the column `range`, is DuckDB's."""
+    return node["function"].get("function_name") != "range"
 
 
 def _explained(statement: str) -> str:
