@@ -1,4 +1,4 @@
-"""Writes jars.lock, dev/flink.lock and dev/streams.lock: `python -m dev.lock_jars` after changing a version below.
+"""Writes jars.lock and the locks of `dev`: `python -m dev.lock_jars` after changing a version below.
 
 Needs Maven, which nothing else does: it resolves the dependencies of the broker and verifies each file by its published
 checksum. `pipeline.runtime.jars` reads the locks.
@@ -59,6 +59,8 @@ STREAMS = (
     "com.fasterxml.jackson.core:jackson-core:2.19.2",
     "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3",
 )
+# A client of the SQL server in a test.
+JDBC = ("org.postgresql:postgresql:42.7.8",)
 
 HEADER = """\
 # Every jar that Tidemark fetches, with its SHA-256. Written by `dev.lock_jars`, read by `pipeline.runtime.jars`.
@@ -70,6 +72,9 @@ FLINK_HEADER = """\
 """
 STREAMS_HEADER = """\
 # Jars of Kafka Streams, with their SHA-256, for `make duel`. Written by `dev.lock_jars`.
+"""
+JDBC_HEADER = """\
+# PostgreSQL's JDBC driver, with its SHA-256, for a test of the SQL server. Written by `dev.lock_jars`.
 """
 POM = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -126,6 +131,8 @@ def main() -> None:
     streams = resolve(STREAMS, transitive=True)
     Path(__file__).with_name("streams.lock").write_text("\n".join([STREAMS_HEADER, section("streams", streams)]))
     sys.stdout.write(f"streams.lock: {len(streams)} jars\n")
+    jdbc = section("jdbc", resolve(JDBC, transitive=False))
+    Path(__file__).with_name("jdbc.lock").write_text(f"{JDBC_HEADER}\n{jdbc}")
 
 
 if __name__ == "__main__":

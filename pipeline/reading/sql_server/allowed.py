@@ -47,7 +47,7 @@ def reading(cursor: duckdb.DuckDBPyConnection, statement: str, views: Collection
 
 def _is_of_postgresql(node: Mapping[str, Any]) -> bool:
     """Whether a node calls a function that PostgreSQL has, too: `range`, with the column `range`, is DuckDB's."""
-    return node["function"].get("function_name") != "range"
+    return bool(node["function"].get("function_name") != "range")
 
 
 def _explained(statement: str) -> str:

@@ -61,9 +61,12 @@ RELATIONS: Final = {
     "pg_namespace": """SELECT * REPLACE (10 AS nspowner) FROM pg_catalog.pg_namespace
       WHERE oid IN (SELECT oid FROM duckdb_schemas() WHERE database_name = 'tidemark' AND schema_name = 'main'
         OR database_name = 'system' AND schema_name <> 'main')""",
-    # DuckDB's own has null where PostgreSQL never has, which psqlODBC refuses, and no `text`.
-    "pg_type": """SELECT * REPLACE (0 AS typrelid, 0 AS typelem, 0 AS typarray, 0 AS typbasetype, -1 AS typtypmod,
-      0 AS typndims, 0 AS typcollation, false AS typnotnull) FROM (SELECT * FROM pg_catalog.pg_type
+    # DuckDB's own has null where PostgreSQL never has, which psqlODBC refuses, no `text`, and schemas that are not
+    # listed, without which pgjdbc does not find a type.
+    "pg_type": """SELECT * REPLACE ((SELECT oid FROM duckdb_schemas() WHERE database_name = 'tidemark'
+        AND schema_name = 'main') AS typnamespace, 0 AS typrelid, 0 AS typelem, 0 AS typarray,
+      0 AS typbasetype, -1 AS typtypmod, 0 AS typndims, 0 AS typcollation, false AS typnotnull)
+      FROM (SELECT * FROM pg_catalog.pg_type
         UNION ALL SELECT * REPLACE (25 AS oid, 'text' AS typname) FROM pg_catalog.pg_type WHERE oid = 1043)""",
     "pg_database": """SELECT 1 AS oid, 'tidemark' AS datname, 10 AS datdba, 6 AS encoding, 'C' AS datcollate,
       'C' AS datctype, false AS datistemplate, true AS datallowconn, -1 AS datconnlimit, 1663 AS dattablespace,

@@ -96,7 +96,8 @@ class Client:
         for statement in statements:
             portal = Portal(statement, ())
             with self._answers.limited():
-                self._send_columns(self._answer_of(portal).schema, ())
+                if self._answer_of(portal).schema is not None:  # pgjdbc ends at NoData, which has no place here
+                    self._send_columns(self._answer_of(portal).schema, ())
                 self._send_rows(portal, 0)
         self._ready()
 
