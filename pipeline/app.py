@@ -119,7 +119,7 @@ def _resources(
     topic = connect(settings.kafka, wait)
     observer.follow(topic.offsets)
     spark = spark_session(settings.spark, settings.log_format, jar_sets_of(settings))
-    schemas.load(subject_of(settings))
+    schemas.load()
     check_plan(spark, schemas.known, policy)
     mirror = OffsetMirror(settings.kafka)
     stack.callback(mirror.close)
@@ -178,11 +178,11 @@ def schema_store(settings: Settings, warehouse: str = "") -> SchemaStore:
 
     Raises SetUpError if the registry's settings or a schema cannot be used.
     """
-    registry = Registry(settings.schemas.registry) if settings.schemas.registry.url else None
+    registry = Registry(settings.schemas.registry, _subject_of(settings)) if settings.schemas.registry.url else None
     policy = settings.policy()
     return SchemaStore(schemas_of(settings), registry, warehouse, named_sql(policy))
 
 
-def subject_of(settings: Settings) -> str:
+def _subject_of(settings: Settings) -> str:
     """Returns the registry's subject of the topic's schemas."""
     return settings.schemas.registry.subject or f"{settings.kafka.topic}-value"

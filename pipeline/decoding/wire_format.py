@@ -5,7 +5,7 @@ in a header, which the connector puts before the value); Apicurio Registry, `Def
 eight bytes). No registry has an id 0, so the first four bytes distinguish them.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -68,14 +68,25 @@ def has_known_schema(schemas: EventSchemas) -> Column:
 
 def schema_ids(values: pa.ChunkedArray, excluded: Collection[int]) -> list[int]:
     """Returns up to 20 schema ids that `values` name, except those in `excluded`; empty if no other is left."""
+    # Noise may name millions of ids: this many contain enough that are not excluded.
+    some_ids = pc.unique(_ids_in(values))[: len(excluded) + _MOST_IDS]
+    return [each for each in map(_id_of, some_ids.to_pylist()) if each not in excluded][:_MOST_IDS]
+
+
+def reasons_by_schema(values: pa.ChunkedArray, reasons: Mapping[int, str]) -> pa.ChunkedArray:
+    """Returns for each value the text in `reasons` of the schema id that it names, else null."""
+    ids = pa.array([*map(id_bytes, reasons)], pa.binary())
+    texts = pa.array([f"its schema cannot be used: {reason}" for reason in reasons.values()], pa.string())
+    return pc.take(texts, pc.index_in(_ids_in(values), value_set=ids))
+
+
+def _ids_in(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Returns the bytes of the schema id of each value."""
     has_long = pc.greater_equal(pc.binary_length(values), _LONG_FRAME_BYTES)
     is_long = pc.and_(pc.starts_with(values, pattern=_LONG), has_long)
     long, short = (pc.binary_slice(values, len(start), len(start) + ID_BYTES) for start in (_LONG, _SHORT))
     guids = pc.binary_slice(values, len(_GUID), _GUID_FRAME_BYTES)
-    ids = pc.if_else(pc.starts_with(values, pattern=_GUID), guids, pc.if_else(is_long, long, short))
-    # Noise may name millions of ids: this many contain enough that are not excluded.
-    some_ids = pc.unique(ids)[: len(excluded) + _MOST_IDS]
-    return [each for each in map(_id_of, some_ids.to_pylist()) if each not in excluded][:_MOST_IDS]
+    return pc.if_else(pc.starts_with(values, pattern=_GUID), guids, pc.if_else(is_long, long, short))
 
 
 def schema_ids_in_spark(rows: DataFrame, excluded: Collection[int]) -> list[int]:

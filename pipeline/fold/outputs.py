@@ -1,12 +1,13 @@
 """Rows of `panes`, `dead_letters` and `event_ids`, made on the driver from the small result of a fold."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline import columns as c
+from pipeline.decoding.wire_format import reasons_by_schema
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.checks import DETAILS, Check, reason_of
 from pipeline.event_time.event_ids import Ids
@@ -98,17 +99,24 @@ def event_ids(ids: Ids, batch: int) -> pa.Table:
     return rows.append_column(c.BATCH, _constant(batch, rows))
 
 
-def dead_letters(folded: pa.Table, topic: str, batch: int, watermark: int | None) -> pa.Table:
+def dead_letters(
+    folded: pa.Table, topic: str, batch: int, watermark: int | None, unusable: Mapping[int, str]
+) -> pa.Table:
     """Returns rows of `dead_letters`: rejected records with bytes, reason, and the watermark before the batch.
 
-    Only the row of a rejected record has an offset.
+    Only the row of a rejected record has an offset. `unusable` are reasons why schemas cannot be used, by schema id.
     """
     rejected = folded.filter(pc.field(c.OFFSET).is_valid())
+    details = pc.take(pa.array([DETAILS[check] for check in Check]), rejected[c.CHECK])
+    if unusable:
+        is_of_schema = pc.equal(rejected[c.CHECK], int(Check.SCHEMA_ID))
+        reasons = reasons_by_schema(rejected[c.VALUE], unusable)
+        details = pc.if_else(is_of_schema, pc.coalesce(reasons, details), details)
     unchanged = (c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP, c.EVENT_TIME, c.KEY, c.VALUE)
     return pa.table(
         {
             c.REASON: pc.take(pa.array([reason_of(check) for check in Check]), rejected[c.CHECK]),
-            c.DETAIL: pc.take(pa.array([DETAILS[check] for check in Check]), rejected[c.CHECK]),
+            c.DETAIL: details,
             c.TOPIC: _constant(topic, rejected),
             c.USER_ID: rejected[USER],
             c.WATERMARK: _constant(watermark, rejected),

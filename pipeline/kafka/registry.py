@@ -1,9 +1,16 @@
-"""Reads schemas from a registry with Confluent's API, through Confluent's client."""
+"""Reads schemas from a registry with Confluent's API; reads every answer of it."""
 
-from collections.abc import Iterator
-from typing import Any, Final
+import base64
+import http.client
+import ssl
+import urllib.request
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple, TypeVar
+from urllib.error import HTTPError
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
 import structlog
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from kafka_access.secrets import clear_text
 from pipeline.errors import SetUpError, Unreachable
@@ -14,87 +21,167 @@ from schemas.references import with_types
 
 _TIMEOUT_S: Final = 10
 _NOT_FOUND: Final = 404
-_INSTALL: Final = (
-    "schemas.registry.url needs Confluent's client of a registry: install tidemark-lake[registry], or name a folder "
-    "with schemas.folder"
-)
+_NOT_OF_THE_ID: Final = frozenset({401, 407, 408, 425, 429})
+"""These statuses, and those from 500, concern the client or the moment, and not the schema that was requested."""
+_SERVER_ERROR: Final = 500
+_ACCEPT: Final = "application/vnd.schemaregistry.v1+json, application/json"
+_T = TypeVar("_T")
 _log = structlog.get_logger()
+
+
+class Unusable(NamedTuple):
+    """An answer that is no Avro schema; the same request would have the same answer."""
+
+    reason: str
+
+
+class _Reference(BaseModel):
+    subject: str
+    version: int
+
+
+class _Schema(BaseModel):
+    """The part of an answer that is read; the rest, such as the metadata of a data contract, may be anything."""
+
+    text: str = Field(alias="schema")
+    type: str | None = Field(default=None, alias="schemaType")
+    references: list[_Reference] | None = None
+    id: int | None = None
+
+
+class _Error(BaseModel):
+    message: str
+
+
+class _RefusedError(Exception):
+    """The registry answered without a schema that can be read; the message is the reason."""
+
+
+_SCHEMA: Final = TypeAdapter(_Schema)
+_VERSIONS: Final = TypeAdapter(list[int])
 
 
 class Registry:
     """Returns schemas by id and subject; every call asks the registry, or raises Unreachable."""
 
-    def __init__(self, settings: RegistrySettings) -> None:
-        """Asks nothing yet. Raises SetUpError if the client is not installed or a file cannot be read."""
+    def __init__(self, settings: RegistrySettings, subject: str) -> None:
+        """`subject` has the topic's schemas. Asks nothing yet. Raises SetUpError if a setting cannot be used."""
+        self.subject = subject
         self._url = settings.url
+        self._bases = [_base(url.strip()) for url in settings.url.split(",")]
         try:
-            from confluent_kafka.schema_registry import SchemaRegistryClient  # noqa: PLC0415 - an optional dependency
-            from confluent_kafka.schema_registry.error import SchemaRegistryError  # noqa: PLC0415
-        except ImportError as error:
-            raise SetUpError(_INSTALL) from error
-        options = {"url": settings.url, "timeout": _TIMEOUT_S, "max.retries": 1}
+            tls = ssl.create_default_context(cafile=settings.ca)
+        except OSError as error:
+            raise SetUpError(f"schemas.registry.ca = '{settings.ca}' has no certificate: {error}") from error
+        self._opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=tls))
+        self._user: str | None = None
         if settings.username is not None:
             with raising_set_up_errors():
                 password = clear_text(settings.password, settings.password_file, "schemas.registry.password")
-            options["basic.auth.user.info"] = f"{settings.username}:{password}"
-        if settings.ca is not None:
-            options["ssl.ca.location"] = str(settings.ca)
-        self._error = SchemaRegistryError
+            self._user = f"{settings.username}:{password}"
+
+    def of_subject(self) -> dict[int, str | Unusable]:
+        """Returns the versions of the subject by schema id; empty if there is no such subject."""
+        path = f"/subjects/{quote(self.subject, safe='')}/versions"
         try:
-            self._client = SchemaRegistryClient(options)
-        except ValueError as error:
-            raise SetUpError(f"schemas.registry.url = {settings.url!r} is no address of a registry: {error}") from error
+            versions = self._get(_VERSIONS, path) or []
+        except _RefusedError as error:
+            raise self._unreachable(error) from error
+        schemas: dict[int, str | Unusable] = {}
+        for version in versions:
+            try:
+                schema = self._get(_SCHEMA, f"{path}/{version}")
+            except _RefusedError as error:
+                _log.warning("schema_unusable", subject=self.subject, version=version, reason=str(error))
+            else:
+                if schema is not None and schema.id is not None:
+                    schemas[schema.id] = self._avro(schema)
+        return schemas
 
-    def of_subject(self, subject: str) -> dict[int, str]:
-        """Returns schema id -> Avro JSON text of each version of a subject; empty if there is no such subject."""
-        versions = self._ask(lambda client: client.get_versions(subject)) or []
-        answers = (
-            self._ask(lambda client, version=version: client.get_version(subject, version)) for version in versions
-        )
-        texts = {each.schema_id: self._avro(each.schema_id, each.schema) for each in answers if each}
-        return {schema_id: text for schema_id, text in texts.items() if text is not None}
+    def schema(self, schema_id: int) -> str | Unusable | None:
+        """Returns the Avro JSON text of a schema; None if the registry does not have it."""
+        path = f"/schemas/guids/{schema_id}" if isinstance(schema_id, Guid) else f"/schemas/ids/{schema_id}"
+        try:
+            schema = self._get(_SCHEMA, path)
+        except _RefusedError as error:
+            return Unusable(str(error))
+        return None if schema is None else self._avro(schema)
 
-    def schema(self, schema_id: int) -> str | None:
-        """Returns the Avro JSON text of a schema; None if it is missing or not Avro."""
-        found = self._ask(
-            lambda client: (
-                client.get_schema_by_guid(str(schema_id))
-                if isinstance(schema_id, Guid)
-                else client.get_schema(schema_id)
-            )
-        )
-        return self._avro(schema_id, found) if found else None
+    def _avro(self, schema: _Schema) -> str | Unusable:
+        """Returns the text of a schema with the types that it refers to."""
+        if schema.type not in (None, "AVRO"):
+            return Unusable(f"it is {schema.type}, and only Avro is read")
+        try:
+            named = list(self._referenced(schema, set()))
+            return with_types(schema.text, named) if named else schema.text
+        except (_RefusedError, ValueError, RecursionError) as error:
+            return Unusable(f"a type that it refers to cannot be read: {error}")
 
-    def _avro(self, schema_id: int, schema: Any) -> str | None:
-        """Returns the text of a schema with the types that it refers to, None with a warning if it is not Avro."""
-        if schema.schema_type != "AVRO":
-            _log.warning(
-                "schema_unusable", id=str(schema_id), reason=f"it is {schema.schema_type}, and only Avro is read"
-            )
-            return None
-        named = list(self._referenced(schema, set()))
-        return with_types(str(schema.schema_str), named) if named else str(schema.schema_str)
-
-    def _referenced(self, schema: Any, seen: set[tuple[str, int]]) -> Iterator[str]:
+    def _referenced(self, schema: _Schema, seen: set[tuple[str, int]]) -> Iterator[str]:
         """Yields the schemas to which a schema refers, each after those to which it refers itself."""
         for reference in schema.references or ():
-            version = (str(reference.subject), int(reference.version))
+            version = (reference.subject, reference.version)
             if version not in seen:
                 seen.add(version)
-                if found := self._ask(lambda client, version=version: client.get_version(*version)):
-                    yield from self._referenced(found.schema, seen)
-                    yield str(found.schema.schema_str)
+                path = f"/subjects/{quote(reference.subject, safe='')}/versions/{reference.version}"
+                if found := self._get(_SCHEMA, path):
+                    yield from self._referenced(found, seen)
+                    yield found.text
 
-    def _ask(self, question: Any) -> Any:
-        """Returns the answer; None if the registry does not have what is asked for. Raises Unreachable."""
+    def _get(self, kind: TypeAdapter[_T], path: str, query: Mapping[str, str] | None = None) -> _T | None:
+        """Returns an answer; None if the registry does not have what is asked for.
+
+        Raises Unreachable if a later request may succeed, or _RefusedError.
+        """
+        body = self._body(path + (f"?{urlencode(query)}" if query else ""))
         try:
-            return question(self._client)
-        except self._error as error:
-            if error.http_status_code == _NOT_FOUND:
-                return None
-            reason = f"HTTP {error.http_status_code}: {error.error_message}"
-        except Exception as error:  # noqa: BLE001 - its HTTP client may raise anything
-            reason = str(error) or type(error).__name__
-        raise Unreachable(
+            return None if body is None else kind.validate_json(body)
+        except ValidationError as error:
+            reasons = (".".join([*map(str, each["loc"]), each["msg"]]) for each in error.errors(include_input=False))
+            raise _RefusedError(f"the registry's answer cannot be read: {'; '.join(reasons)}") from error
+
+    def _body(self, path: str) -> bytes | None:
+        """Returns the bytes of an answer of the first address that answers."""
+        failures: list[Unreachable] = []
+        for base, user in self._bases:
+            request = urllib.request.Request(base + path, headers={"Accept": _ACCEPT})  # noqa: S310 - see _base
+            if login := self._user or user:
+                request.add_header("Authorization", f"Basic {base64.b64encode(login.encode()).decode()}")
+            try:
+                with self._opener.open(request, timeout=_TIMEOUT_S) as response:
+                    return bytes(response.read())
+            except HTTPError as error:
+                if error.code == _NOT_FOUND:
+                    return None
+                reason = _reason(error)
+                if error.code < _SERVER_ERROR and error.code not in _NOT_OF_THE_ID:
+                    raise _RefusedError(f"the registry answers {reason}") from error
+                failures.append(self._unreachable(reason))
+            except (OSError, http.client.HTTPException, UnicodeError) as error:
+                failures.append(self._unreachable(str(error) or type(error).__name__))
+        raise failures[0]
+
+    def _unreachable(self, reason: object) -> Unreachable:
+        return Unreachable(
             f"cannot read schemas from the registry {self._url}: {reason}. Repair it, or correct schemas.registry.url"
         )
+
+
+def _base(url: str) -> tuple[str, str | None]:
+    """Returns an address without credentials, and the credentials in it. Raises SetUpError."""
+    if not url.startswith(("http://", "https://")):
+        raise SetUpError(f"schemas.registry.url = {url!r} is no address of a registry: it needs http:// or https://")
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise SetUpError(f"schemas.registry.url = {url!r} is no address of a registry: {error}") from error
+    login, _, host = parts.netloc.rpartition("@")
+    return parts._replace(netloc=host).geturl().rstrip("/"), unquote(login) or None
+
+
+def _reason(error: HTTPError) -> str:
+    """Returns the status and the registry's message, if the answer has one."""
+    try:
+        return f"HTTP {error.code}: {_Error.model_validate_json(error.read()).message}"
+    except (ValidationError, OSError, http.client.HTTPException):
+        return f"HTTP {error.code}: {error.reason}"

@@ -50,7 +50,10 @@ class Service:
         self._closed = False
         self._failure: BaseException | None = None
         self._write_ahead = WriteAhead(
-            resources.warehouse, deduplicates=opened.remembered is not None, large=resources.large
+            resources.warehouse,
+            resources.schemas.unusable,
+            deduplicates=opened.remembered is not None,
+            large=resources.large,
         )
         self._fold_step = FoldStep(resources, opened.remembered)
 

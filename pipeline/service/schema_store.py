@@ -8,7 +8,7 @@ import structlog
 
 from pipeline.decoding.decode import projection_of
 from pipeline.errors import SetUpError, Unreachable
-from pipeline.kafka.registry import Registry
+from pipeline.kafka.registry import Registry, Unusable
 from pipeline.tables.event_schemas import store_schemas
 from pipeline.tables.store_errors import one_line
 from schemas.fields import EventSchemas
@@ -34,27 +34,29 @@ class SchemaStore:
         self._registry = registry
         self._warehouse = warehouse
         self._named_sql = named_sql
+        self.unusable: dict[int, str] = {}
+        """Reasons why schemas of the registry cannot be used, by schema id."""
         self._absent: dict[int, int] = {}
 
-    def load(self, subject: str) -> None:
-        """Requests all versions of a subject; uses the stored schemas if the registry does not answer.
+    def load(self) -> None:
+        """Requests all versions of the subject; uses the stored schemas if the registry does not answer.
 
         Raises SetUpError if no schema is known.
         """
         if self._registry is None:
             return
         try:
-            texts = self._registry.of_subject(subject)
+            answers = self._registry.of_subject()
         except Unreachable as error:
             if not self.known.texts:
                 raise
             _log.warning("registry_unavailable", reason=str(error), uses="stored schemas")
-            texts = {}
-        self._add(self._usable(texts))
+            answers = {}
+        self._add(self._usable(answers))
         if not self.known.texts:
             raise SetUpError(
-                f"the registry has no schema of subject {subject} that has what an event needs: register a "
-                "schema, or name another subject with schemas.registry.subject"
+                f"the registry has no schema of subject {self._registry.subject} that has what an event needs: "
+                "register a schema, or name another subject with schemas.registry.subject"
             )
 
     def store(self) -> None:
@@ -74,7 +76,7 @@ class SchemaStore:
             schema_ids := unknown(self._absent.keys() | self.known.texts.keys())
         ):
             answers = {schema_id: self._registry.schema(schema_id) for schema_id in schema_ids}
-            usable = self._usable({schema_id: text for schema_id, text in answers.items() if text})
+            usable = self._usable({schema_id: answer for schema_id, answer in answers.items() if answer is not None})
             self._absent |= dict.fromkeys(answers.keys() - usable.keys(), now)
             if usable:
                 self._add(usable)
@@ -86,15 +88,25 @@ class SchemaStore:
     def _add(self, texts: Mapping[int, str]) -> None:
         self.known = replace(self.known, texts={**self.known.texts, **texts})
 
-    def _usable(self, texts: Mapping[int, str]) -> dict[int, str]:
+    def _usable(self, answers: Mapping[int, str | Unusable]) -> dict[int, str]:
         """Returns the schemas that have what an event needs. Records of other schemas become dead letters."""
         usable: dict[int, str] = {}
-        for schema_id, text in texts.items():
+        for schema_id, answer in answers.items():
+            if isinstance(answer, Unusable):
+                self._reject(schema_id, answer.reason)
+                continue
             try:
-                with_others = replace(self.known, texts={**self.known.texts, **usable, schema_id: text})
+                with_others = replace(self.known, texts={**self.known.texts, **usable, schema_id: answer})
                 projection_of(with_others, self._named_sql)
             except Exception as error:  # noqa: BLE001 - whatever is wrong with it, it is a rejection
-                _log.warning("schema_unusable", id=str(schema_id), reason=one_line(error))
+                self._reject(schema_id, one_line(error))
             else:
-                usable[schema_id] = text
+                usable[schema_id] = answer
+                self.unusable.pop(schema_id, None)
         return usable
+
+    def _reject(self, schema_id: int, reason: str) -> None:
+        """Remembers why a schema cannot be used, and warns if that is new."""
+        if self.unusable.get(schema_id) != reason:
+            _log.warning("schema_unusable", id=str(schema_id), reason=reason)
+            self.unusable[schema_id] = reason

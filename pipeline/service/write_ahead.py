@@ -1,6 +1,6 @@
 """Step 2 of a batch: writes its dead letters, partial counts and event ids, which are uncommitted until step 3."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
@@ -22,8 +22,12 @@ from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES
 class WriteAhead:
     """Writes to `panes`, `dead_letters` and, if events are deduplicated, `event_ids`."""
 
-    def __init__(self, warehouse: str, *, deduplicates: bool, large: LargeJobs = NOTHING) -> None:
+    def __init__(
+        self, warehouse: str, unusable: Mapping[int, str], *, deduplicates: bool, large: LargeJobs = NOTHING
+    ) -> None:
+        """`unusable` are reasons why schemas cannot be used, by schema id; more may come later."""
         self._large = large
+        self._unusable = unusable
         self._panes = Appender(PANES, warehouse)
         self._dead_letters = Appender(DEAD_LETTERS, warehouse)
         self._event_ids = Appender(EVENT_IDS, warehouse) if deduplicates else None
@@ -55,7 +59,7 @@ class WriteAhead:
                 table.mark(batch_id)
 
     def _write_letters(self, chunk: pa.Table, batch: Batch) -> None:
-        rows = dead_letters(chunk, batch.topic, batch.batch_id, batch.before.watermark)
+        rows = dead_letters(chunk, batch.topic, batch.batch_id, batch.before.watermark, self._unusable)
         self._dead_letters.append(rows, batch.batch_id)
 
     def _left_by_executors(self, result: FoldResult, batch: Batch) -> Sequence[Consumer]:

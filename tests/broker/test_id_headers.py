@@ -1,11 +1,8 @@
 """Records whose headers name their schema: by Confluent's GUID, or by an id of Apicurio's."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from threading import Thread
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +17,7 @@ from producers.encode import encode_one
 from schemas import load_schemas
 from schemas.fields import CONTENT_ID_HEADER, GLOBAL_ID_HEADER, GUID_HEADER
 from tests.support.conservation import assert_conserved
+from tests.support.imitated_registry import imitated_registry, subject
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import settings_of
 from tests.support.topic_writer import Raw, send
@@ -101,48 +99,16 @@ def test_the_schema_of_a_guid_is_requested_from_the_registry(
 ) -> None:
     topic, warehouse = make_topic(partitions=1), tmp_path / "warehouse"
     send(broker.bootstrap_servers, topic, [event("ann", newer(), guid_header())])
-    with registry_of_guids({str(GUID): newer()} if has_schema else {}) as (url, requests):
+    answers = subject(f"{topic}-value", {1: {"id": 1, "schema": OURS}})
+    path, requests = f"/schemas/guids/{GUID}", list[str]()
+    answers |= {path: {"schema": newer(), "guid": str(GUID)}} if has_schema else {}
+    with imitated_registry(answers, requests) as url:
         settings = settings_of(broker, topic, warehouse, schemas={"registry": {"url": url}})
         drain(settings)
-        assert f"/schemas/guids/{GUID}" in requests
+        assert path in requests
     assert users(warehouse) == ({"ann"} if has_schema else set())
     if has_schema:  # the stored schema is used without a registry
         send(broker.bootstrap_servers, topic, [event("bob", newer(), guid_header())])
         drain(settings)
         assert users(warehouse) == {"ann", "bob"}
         assert str(GUID) in {row["schema_id"] for row in rows(warehouse, "event_schemas")}
-
-
-@contextmanager
-def registry_of_guids(schemas: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
-    """Answers as Confluent's registry does, of which Maven Central has no copy; Apicurio's knows no GUID.
-
-    Yields its address and the paths that are requested. Each subject has one version, our contract.
-    """
-    requests: list[str] = []
-
-    class Answers(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            path = self.path.partition("?")[0]
-            requests.append(path)
-            answer: Any = None
-            if path.endswith("/versions"):
-                answer = [1]
-            elif path.startswith("/subjects/"):
-                answer = {"subject": "s", "version": 1, "id": 1, "schema": OURS}
-            elif text := schemas.get(path.removeprefix("/schemas/guids/")):
-                answer = {"schema": text, "guid": str(GUID)}
-            body = json.dumps(answer or {"error_code": 40403, "message": "Schema not found"}).encode()
-            self.send_response(200 if answer else 404)
-            self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """Prints nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}", requests
-        server.shutdown()

@@ -20,6 +20,7 @@ from schemas import load_schemas
 from schemas.fields import CONTENT_ID_HEADER
 from schemas.references import with_types
 from tests.support.conservation import assert_conserved
+from tests.support.imitated_registry import imitated_registry, subject
 from tests.support.kafka_cluster import Cluster
 from tests.support.schema_registry import SchemaRegistry, schema_registry
 from tests.support.services import settings_of
@@ -81,10 +82,11 @@ def with_id_in_header(short: Raw) -> Raw:
 
 
 def assert_warned(logs: Sequence[Mapping[str, Any]], others: Sequence[int], details: Sequence[str]) -> None:
-    """Each schema that is no event has a dead letter and a warning; an unknown id has a dead letter only."""
-    assert details == ["no schema has this schema id"] * (len(others) + 1)
+    """Each schema that is no event has a dead letter with the reason of a warning; an unknown id has no warning."""
     reasons = {int(line["id"]): line["reason"] for line in logs if line["event"] == "schema_unusable"}
     assert reasons.keys() == set(others)
+    with_reason = [f"its schema cannot be used: {reason}" for reason in reasons.values()]
+    assert details == sorted([*with_reason, "no schema has this schema id"])
     assert [reasons[schema_id].split()[2].strip(",") for schema_id in others[-2:]] == ["JSON", "PROTOBUF"]
 
 
@@ -153,6 +155,64 @@ def test_a_schema_that_comes_while_the_service_is_at_work_is_found_once_and_kept
         assert (counted(warehouse), len(details(warehouse))) == (6, 7)
 
 
+UNREADABLE = {
+    "no JSON": (b"<html>", "the registry's answer cannot be read: Invalid JSON"),
+    "no object": ([], "the registry's answer cannot be read: "),
+    "no text": ({"schema": json.loads(OURS)}, "the registry's answer cannot be read: schema."),
+    "nested": (b"[" * 100_000, "the registry's answer cannot be read: "),
+    "no Avro": ({"schema": "{"}, ""),
+    "forbidden": ((403, {"error_code": 40301, "message": "not yours"}), "the registry answers HTTP 403: not yours"),
+    "without words": ((422, b""), "the registry answers HTTP 422: Unprocessable Entity"),
+    "a lost type": ({"schema": OF_A_SITE, "references": [{"name": "s", "subject": "none", "version": 1}]}, ""),
+    "a type without text": (
+        {"schema": OF_A_SITE, "references": [{"name": "s", "subject": "odd", "version": 1}]},
+        "a type that it refers to cannot be read: the registry's answer cannot be read: schema.",
+    ),
+}
+"""Answers about an id that the same request would get again, and how the reason begins."""
+
+
+def test_an_answer_that_no_retry_mends_makes_dead_letters_with_the_reason_and_holds_nothing_up(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    topic, warehouse, clock = make_topic(partitions=1), tmp_path / "warehouse", [NOW]
+    metadata = {"tags": {"user_id": ["PII"]}, "properties": {"owner": "web"}, "sensitive": None}
+    contract = {"schema": OURS, "metadata": metadata, "ruleSet": {"domainRules": [{"params": {"a": ["b"]}}]}}
+    answers = subject(f"{topic}-value", {1: {"id": 1, **contract}, 2: {"id": 3, "schema": 7}}) | subject("odd", {1: {}})
+    answers["/schemas/ids/2"] = contract
+    bad = {schema_id: answer for schema_id, (answer, _) in enumerate(UNREADABLE.values(), 10)}
+    answers |= {f"/schemas/ids/{schema_id}": answer for schema_id, answer in bad.items()}
+    with (
+        imitated_registry(answers) as url,
+        capture_logs() as logs,
+        open_service(settings(broker, topic, warehouse, url), now=lambda: clock[0]) as service,
+    ):
+        send(broker.bootstrap_servers, topic, [record("eve", schema_id) for schema_id in (*bad, 2, 1)])
+        service.drain()
+        # The ids are requested again later, and have the same answers.
+        clock[0] += 600_000
+        send(broker.bootstrap_servers, topic, [record("eve", 10)])
+        service.drain()
+        assert counted(warehouse) == 2
+    (of_subject, *lines) = [line for line in logs if line["event"] == "schema_unusable"]
+    assert of_subject["reason"].startswith("the registry's answer cannot be read: schema.")
+    assert sorted(line["id"] for line in lines) == sorted(map(str, bad))
+    reasons = [line["reason"] for line in sorted(lines, key=lambda line: int(line["id"]))]
+    for reason, (_, start) in zip(reasons, UNREADABLE.values(), strict=True):
+        assert reason.startswith(start)
+    assert details(warehouse) == sorted(f"its schema cannot be used: {reason}" for reason in [*reasons, reasons[0]])
+
+
+@pytest.mark.parametrize("status", [401, 407, 408, 429, 500, 502, 503])
+def test_an_answer_that_does_not_concern_the_id_is_an_outage_unless_another_address_answers(status: int) -> None:
+    path = "/schemas/ids/7"
+    with imitated_registry({path: (status, b"")}) as down, imitated_registry({path: {"schema": OURS}}) as up:
+        with pytest.raises(Unreachable, match=f"HTTP {status}"):
+            Registry(RegistrySettings(url=down), "events-value").schema(7)
+        away = f"http://127.0.0.1:{free_port()}"
+        assert Registry(RegistrySettings(url=f"{away}, {down}/,{up}"), "events-value").schema(7) == OURS
+
+
 def test_without_a_registry_and_without_what_was_kept_no_service_starts(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, registry: SchemaRegistry
 ) -> None:
@@ -174,4 +234,4 @@ def test_without_a_registry_and_without_what_was_kept_no_service_starts(
 
 def test_an_address_without_a_scheme_is_a_sentence() -> None:
     with pytest.raises(SetUpError, match=r"schemas\.registry\.url = 'registry:8081' is no address of a registry"):
-        Registry(RegistrySettings(url="registry:8081"))
+        Registry(RegistrySettings(url="registry:8081"), "events-value")

@@ -82,7 +82,7 @@ def test_an_event_is_late_for_sessions_if_its_own_window_had_fired() -> None:
 def test_a_rejected_record_is_a_dead_letter_with_its_bytes_and_the_watermark_by_which_it_was_judged() -> None:
     record = {c.PARTITION: 1, c.OFFSET: 5, c.KAFKA_TIMESTAMP: 9, c.EVENT_TIME: 8, c.KEY: b"k", c.VALUE: b"v"}
     rows = folded(counted(2), {c.CHECK: int(Check.TOO_LATE), USER: "bob", c.RECORDS: 1, **record})
-    [letter] = dead_letters(rows, "t", 7, 3 * MINUTE).to_pylist()
+    [letter] = dead_letters(rows, "t", 7, 3 * MINUTE, {}).to_pylist()
     assert letter == record | {
         c.REASON: "too_late", c.DETAIL: letter[c.DETAIL], c.TOPIC: "t", c.USER_ID: "bob", c.WATERMARK: 3 * MINUTE,
         c.BATCH: 7,

@@ -85,7 +85,7 @@ def test_a_record_of_an_erased_user_is_rejected_as_erased_whatever_else_is_wrong
     erased = [row for row in folded.to_pylist() if row["check"] == Check.ERASED]
     assert {row["offset"] for row in erased} == {*range(len(RECORDS_OF_BOB))}
     assert {row["max_event_time"] for row in erased} == {None}, "they do not move the watermark"
-    letters = dead_letters(folded, "t", 1, CONTEXT.watermark).to_pylist()
+    letters = dead_letters(folded, "t", 1, CONTEXT.watermark, {}).to_pylist()
     person = {
         (row["user_id"], row["key"], row["value"], row["event_time"]) for row in letters[:] if row["reason"] == "erased"
     }

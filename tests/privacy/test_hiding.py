@@ -93,7 +93,7 @@ def test_a_late_event_of_a_mapped_schema_is_stored_without_its_user_and_read_aga
     records = session.createDataFrame(pa.Table.from_pylist([record], schema=kafka))
     fold = FoldPlan(schemas, policy, 1, pseudonymizer(session, pseudonyms))
     folded = fold.fold(as_read(records, fold), BatchContext(NOW + 2 * size, NOW)).toArrow()
-    letters = dead_letters(folded, "t", 1, NOW + 2 * size)
+    letters = dead_letters(folded, "t", 1, NOW + 2 * size, {})
     (letter,) = letters.to_pylist()
     assert (letter["reason"], letter["user_id"], letter["key"]) == ("too_late", pseudonyms.of("4711"), None)
     assert b"4711" not in letter["value"].replace(pseudonyms.of("4711").encode(), b"")

@@ -61,7 +61,7 @@ def panes_of(result: FoldResult) -> Counter[str]:
 
 
 def dead_letters_of(result: FoldResult) -> Counter[str]:
-    return rows_of(dead_letters(chunk, "t", 1, None) for chunk in (*result.rejected(), *result.chunks(())))
+    return rows_of(dead_letters(chunk, "t", 1, None, {}) for chunk in (*result.rejected(), *result.chunks(())))
 
 
 @pytest.mark.jvm

@@ -73,8 +73,8 @@ def test_dead_letters_and_panes_equal_those_of_one_group_per_rejected_record(spa
     )
     keyed.unpersist()
     assert len(chunks) > 5
-    letters = pa.concat_tables([dead_letters(chunk, "t", 1, watermark) for chunk in chunks])
-    assert rows_of(letters) == rows_of(dead_letters(together, "t", 1, watermark))
+    letters = pa.concat_tables([dead_letters(chunk, "t", 1, watermark, {}) for chunk in chunks])
+    assert rows_of(letters) == rows_of(dead_letters(together, "t", 1, watermark, {}))
     assert len({(row["partition"], row["offset"]) for row in letters.to_pylist()}) == len(letters) > 150
     assert len(rows) < len(together) / 2
     ours, theirs = (panes(folded, POLICY.consumers, fold.groupings, 1, watermark) for folded in (rows, together))

@@ -51,17 +51,17 @@ def test_each_chunk_is_written_to_panes_and_dead_letters_and_the_batch_is_record
     tables: dict[str, list[str]],
 ) -> None:
     ids: Any = "ids"
-    WriteAhead("", deduplicates=True).write(RESULT, ids, batch())
+    WriteAhead("", {}, deduplicates=True).write(RESULT, ids, batch())
     assert tables == {name: WRITTEN[name] + MARKED[name] for name in WRITTEN}
 
 
 def test_without_deduplication_there_are_no_ids_and_without_reports_no_panes(tables: dict[str, list[str]]) -> None:
-    WriteAhead("", deduplicates=False).write(RESULT, None, batch(consumers=()))
+    WriteAhead("", {}, deduplicates=False).write(RESULT, None, batch(consumers=()))
     assert tables == {PANES.name: MARKED[PANES.name], DEAD_LETTERS.name: WRITTEN[DEAD_LETTERS.name], EVENT_IDS.name: []}
 
 
 def test_a_batch_without_counted_events_is_not_recorded(tables: dict[str, list[str]]) -> None:
-    WriteAhead("", deduplicates=False).write(RESULT, None, batch(counted=0))
+    WriteAhead("", {}, deduplicates=False).write(RESULT, None, batch(counted=0))
     assert tables[PANES.name] == WRITTEN[PANES.name]
 
 
@@ -73,5 +73,5 @@ def test_an_error_of_any_table_is_raised(tables: dict[str, list[str]], monkeypat
 
     monkeypatch.setattr(write_ahead, "dead_letters", fails)
     with pytest.raises(OSError, match="no space"):
-        WriteAhead("", deduplicates=False).write(RESULT, None, batch())
+        WriteAhead("", {}, deduplicates=False).write(RESULT, None, batch())
     assert "mark 7" not in tables[PANES.name]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from pipeline.app import check_plan, require_all, schema_store, subject_of
+from pipeline.app import check_plan, require_all, schema_store
 from pipeline.commands.preflight import machine_checks, warehouse_checks
 from pipeline.commands.preflight.broker_checks import Cluster
 from pipeline.commands.preflight.check_result import CheckResult, Level, failure, passed, results_of
@@ -41,7 +41,7 @@ def check_results(settings: Settings, now: Callable[[], int]) -> Iterator[CheckR
 def _schemas(settings: Settings) -> Iterator[CheckResult]:
     """Checks that the service can read events of the schemas, with the conditions of the settings."""
     schemas = schema_store(settings)
-    schemas.load(subject_of(settings))
+    schemas.load()
     check_plan(spark_session(settings.spark), schemas.known, settings.policy())
     versions = f"versions {', '.join(map(str, schemas.known.texts))}"
     yield passed("schemas", "JSON, which is read without schemas" if settings.schemas.format == "json" else versions)

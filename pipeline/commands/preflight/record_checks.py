@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from command_line.counts import counted
 from pipeline import columns as c
-from pipeline.app import check_plan, schema_store, subject_of
+from pipeline.app import check_plan, schema_store
 from pipeline.commands.preflight.check_result import CheckResult, failure, passed, warning
 from pipeline.decoding.decode import reader
 from pipeline.decoding.wire_format import FRAME_BYTES
@@ -176,7 +176,7 @@ def _header_names(newest: TopicRanges) -> set[str]:
 
 def _judge(schemas: SchemaStore, settings: Settings, newest: TopicRanges, now: int) -> tuple[Tallies, DataFrame]:
     """Returns the verdicts and the records; asks the registry for schemas that they name, and stores nothing."""
-    schemas.load(subject_of(settings))
+    schemas.load()
     while True:
         check_plan(newest.spark, schemas.known, settings.policy())
         plan = FoldPlan(schemas.known, settings.policy(), len(newest.ends))
