@@ -2,9 +2,10 @@
 
 import base64
 import http.client
+import re
 import ssl
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final, NamedTuple, TypeVar
 from urllib.error import HTTPError
 from urllib.parse import quote, unquote, urlencode, urlsplit
@@ -25,6 +26,8 @@ _NOT_OF_THE_ID: Final = frozenset({401, 407, 408, 425, 429})
 """These statuses, and those from 500, concern the client or the moment, and not the schema that was requested."""
 _SERVER_ERROR: Final = 500
 _ACCEPT: Final = "application/vnd.schemaregistry.v1+json, application/json"
+_CONTEXT: Final = re.compile(r":\.[^:]*:")
+"""The start of a subject in a context of the registry; each context has its own ids and subjects."""
 _T = TypeVar("_T")
 _log = structlog.get_logger()
 
@@ -100,9 +103,11 @@ class Registry:
 
     def schema(self, schema_id: int) -> str | Unusable | None:
         """Returns the Avro JSON text of a schema; None if the registry does not have it."""
-        path = f"/schemas/guids/{schema_id}" if isinstance(schema_id, Guid) else f"/schemas/ids/{schema_id}"
         try:
-            schema = self._get(_SCHEMA, path)
+            if isinstance(schema_id, Guid):
+                schema = self._get(_SCHEMA, f"/schemas/guids/{schema_id}")
+            else:
+                schema = self._get(_SCHEMA, f"/schemas/ids/{schema_id}?{urlencode({'subject': self.subject})}")
         except _RefusedError as error:
             return Unusable(str(error))
         return None if schema is None else self._avro(schema)
@@ -112,28 +117,28 @@ class Registry:
         if schema.type not in (None, "AVRO"):
             return Unusable(f"it is {schema.type}, and only Avro is read")
         try:
-            named = list(self._referenced(schema, set()))
+            named = list(self._referenced(schema, self.subject, set()))
             return with_types(schema.text, named) if named else schema.text
         except (_RefusedError, ValueError, RecursionError) as error:
             return Unusable(f"a type that it refers to cannot be read: {error}")
 
-    def _referenced(self, schema: _Schema, seen: set[tuple[str, int]]) -> Iterator[str]:
+    def _referenced(self, schema: _Schema, of_subject: str, seen: set[str]) -> Iterator[str]:
         """Yields the schemas to which a schema refers, each after those to which it refers itself."""
         for reference in schema.references or ():
-            version = (reference.subject, reference.version)
-            if version not in seen:
-                seen.add(version)
-                path = f"/subjects/{quote(reference.subject, safe='')}/versions/{reference.version}"
+            subject = _in_context_of(of_subject, reference.subject)
+            path = f"/subjects/{quote(subject, safe='')}/versions/{reference.version}"
+            if path not in seen:
+                seen.add(path)
                 if found := self._get(_SCHEMA, path):
-                    yield from self._referenced(found, seen)
+                    yield from self._referenced(found, subject, seen)
                     yield found.text
 
-    def _get(self, kind: TypeAdapter[_T], path: str, query: Mapping[str, str] | None = None) -> _T | None:
+    def _get(self, kind: TypeAdapter[_T], path: str) -> _T | None:
         """Returns an answer; None if the registry does not have what is asked for.
 
         Raises Unreachable if a later request may succeed, or _RefusedError.
         """
-        body = self._body(path + (f"?{urlencode(query)}" if query else ""))
+        body = self._body(path)
         try:
             return None if body is None else kind.validate_json(body)
         except ValidationError as error:
@@ -177,6 +182,12 @@ def _base(url: str) -> tuple[str, str | None]:
         raise SetUpError(f"schemas.registry.url = {url!r} is no address of a registry: {error}") from error
     login, _, host = parts.netloc.rpartition("@")
     return parts._replace(netloc=host).geturl().rstrip("/"), unquote(login) or None
+
+
+def _in_context_of(parent: str, subject: str) -> str:
+    """Returns a subject to which a schema of the subject `parent` refers, with its context."""
+    context = _CONTEXT.match(parent)
+    return subject if context is None or _CONTEXT.match(subject) else context[0] + subject
 
 
 def _reason(error: HTTPError) -> str:

@@ -203,6 +203,32 @@ def test_an_answer_that_no_retry_mends_makes_dead_letters_with_the_reason_and_ho
     assert details(warehouse) == sorted(f"its schema cannot be used: {reason}" for reason in [*reasons, reasons[0]])
 
 
+def test_ids_and_references_are_of_the_context_of_the_subject(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    topic, warehouse = make_topic(partitions=1), tmp_path / "warehouse"
+    name = f":.prod:{topic}-value"
+    exchanged = OURS.replace('"user_id"', '"?"').replace('"event_id"', '"user_id"').replace('"?"', '"event_id"')
+    references = [{"name": "io.tidemark.Site", "subject": "sites-value", "version": 1}]
+    answers = subject(name, {1: {"id": 1, "schema": OURS}}) | {
+        "/schemas/ids/2": {"schema": exchanged},
+        f"/schemas/ids/2?subject={name}": {"schema": OURS},
+        f"/schemas/ids/3?subject={name}": {"schema": OF_A_SITE, "references": references},
+        **subject("sites-value", {1: {"schema": SITE.replace("host", "other")}}),
+        **subject(":.prod:sites-value", {1: {"schema": SITE}}),
+    }
+    values = [record("ann", 1), record("bob", 2), record("eve", 3, with_types(OF_A_SITE, [SITE]), site={"host": "a"})]
+    send(broker.bootstrap_servers, topic, values)
+    with (
+        imitated_registry(answers) as url,
+        open_service(settings(broker, topic, warehouse, url, subject=name)) as service,
+    ):
+        service.drain()
+    assert {row["user_id"] for row in rows(warehouse, "panes")} - {None} == {"ann", "bob", "eve"}
+    stored = {row["schema_id"]: row["avro"] for row in rows(warehouse, "event_schemas")}
+    assert '"other"' not in stored["3"]
+
+
 @pytest.mark.parametrize("status", [401, 407, 408, 429, 500, 502, 503])
 def test_an_answer_that_does_not_concern_the_id_is_an_outage_unless_another_address_answers(status: int) -> None:
     path = "/schemas/ids/7"
