@@ -10,6 +10,8 @@ REFUSED = (
     "COPY page_views TO 'stolen'",
     "COPY (SELECT 1) TO PROGRAM 'id'",
     "COPY page_views FROM STDIN",
+    "DECLARE mine CURSOR WITH HOLD FOR SELECT * FROM stored.panes",
+    "DECLARE mine CURSOR WITH HOLD FOR DELETE FROM ledger",
     "EXPORT DATABASE 'stolen'",
     "ATTACH 'stolen' AS mine",
     "ATTACH ':memory:' AS mine",

@@ -11,6 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from pipeline.reading.sql_server.allowed import reading
+from pipeline.reading.sql_server.copying import copy_of
 from pipeline.reading.sql_server.database import Database
 from pipeline.reading.sql_server.dialect import VERBATIM, in_duckdb
 from pipeline.reading.sql_server.parameter_types import parameter_types
@@ -45,11 +46,13 @@ class Answers:
     def answer(self, statement: str) -> StatementResult:
         """Answers one statement. Raises Refused if it does more than read, duckdb.Error if it fails."""
         result = self._session.answer(statement) or self._sql_cursors.answer(statement)
+        if not result and (copy := copy_of(statement)):
+            return StatementResult.of_copy(copy[1], self._query(copy[0]))
         return result or self._query(statement)
 
     def schema_of(self, statement: str) -> pa.Schema | None:
         """Returns the columns of a statement's result without its rows; None if it has no columns."""
-        if not statement or self._session.is_session(statement):
+        if not statement or self._session.is_session(statement) or copy_of(statement):
             return None
         shown = self._session.shown(statement)
         if shown is not None:

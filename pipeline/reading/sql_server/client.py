@@ -1,7 +1,7 @@
 """Answers the messages of one client until it disconnects."""
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import duckdb
 import pyarrow as pa
@@ -9,6 +9,7 @@ import pyarrow as pa
 from command_line.counts import counted
 from pipeline.errors import TransientError
 from pipeline.reading.sql_server.answers import Answers, split
+from pipeline.reading.sql_server.copying import CopyFormat
 from pipeline.reading.sql_server.database import Database
 from pipeline.reading.sql_server.literals import TEXT, literal_of
 from pipeline.reading.sql_server.parameters import count_of, filled
@@ -96,8 +97,9 @@ class Client:
         for statement in statements:
             portal = Portal(statement, ())
             with self._answers.limited():
-                if self._answer_of(portal).schema is not None:  # pgjdbc ends at NoData, which has no place here
-                    self._send_columns(self._answer_of(portal).schema, ())
+                schema = self._answer_of(portal).schema
+                if schema is not None:  # pgjdbc ends at NoData, which has no place here
+                    self._send_columns(schema, ())
                 self._send_rows(portal, 0)
         self._ready()
 
@@ -178,6 +180,9 @@ class Client:
     def _send_rows(self, portal: Portal, most: int) -> None:
         """Sends at most `most` rows (0: all), then whether the portal is suspended or complete."""
         result = self._answer_of(portal)
+        if result.copied:
+            self._send_copy(portal, result, *result.copied)
+            return
         formats = formats_of(portal.asked, len(result.schema) if result.schema is not None else 0)
         left, batches = most or -1, result.take()
         while left != 0:
@@ -194,6 +199,20 @@ class Client:
             return
         tag = f"{result.tag} {portal.sent}" if result.tag in ("SELECT", "FETCH") else result.tag
         self._wire.send(b"C", tag.encode() + b"\0")
+
+    def _send_copy(self, portal: Portal, result: StatementResult, form: CopyFormat, schema: pa.Schema) -> None:
+        formats = [int(form.form == "binary")] * len(schema)
+        self._wire.send(b"H", struct.pack(f"!bh{len(formats)}h", formats[0] if formats else 0, len(formats), *formats))
+
+        def rows() -> Iterator[tuple[bytes | None, ...]]:
+            for batch in result.take():
+                portal.sent += batch.num_rows
+                yield from rows_of(batch, formats)
+
+        for copied in form.encoded(schema.names, rows()):
+            self._wire.send(b"d", copied)
+        self._wire.send(b"c")
+        self._wire.send(b"C", f"COPY {portal.sent}".encode() + b"\0")
 
     def _statement(self, name: str) -> PreparedStatement:
         if name not in self._prepared:

@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 import pyarrow as pa
 
 from pipeline.reading.sql_server.client_settings import ClientSettings, Snapshot
+from pipeline.reading.sql_server.patterns import NAME, words
 from pipeline.reading.sql_server.portals import Portal, PreparedStatement
 from pipeline.reading.sql_server.statement_result import StatementResult
 from pipeline.reading.sql_server.wire import LONGEST, Refused
@@ -19,17 +20,11 @@ _INTERVAL: Final = re.compile(r"INTERVAL\s+('[+-]?\d{1,2}(?=[:']))(?::00)?'(?:\s
 _SHOWN: Final = {"time zone": "timezone", "transaction isolation level": "transaction_isolation"}
 
 
-def words(pattern: str) -> re.Pattern[str]:
-    """Returns an expression in which a space is white space."""
-    return re.compile(pattern.replace(" ", r"\s+"), re.IGNORECASE | re.DOTALL)
-
-
 _SCOPE: Final = "SET (?:SESSION |(LOCAL ))?"
 _SET: Final = words(_SCOPE + r"(\w+)(?:\s*=\s*| TO )(.+)")
 _MODES: Final = (
     r"((?:(?:ISOLATION|LEVEL|READ|ONLY|WRITE|(?:UN)?COMMITTED|REPEATABLE|SERIALIZABLE|NOT|DEFERRABLE)[\s,]*)+)"
 )
-NAME: Final = r"(\w+|\"[^\"]+\")"
 
 
 class Session:

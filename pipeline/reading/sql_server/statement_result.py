@@ -6,6 +6,8 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
+from pipeline.reading.sql_server.copying import CopyFormat
+
 _ROWS_AT_ONCE: Final = 1024
 
 
@@ -17,6 +19,8 @@ class StatementResult:
     ) -> None:
         """`tag` is sent at the end. `source` is what the rows need to live, such as the engine's connection."""
         self.tag, self.schema, self._source = tag, schema, source
+        self.copied: tuple[CopyFormat, pa.Schema] | None = None
+        """The format and columns of copied rows; None for rows as such."""
         self._batches = iter(rows)
         self._rest: pa.RecordBatch | None = None
 
@@ -25,6 +29,13 @@ class StatementResult:
         """Runs a query. `cursor` is used for this query only, because another one would end its rows."""
         reader = cursor.execute(query).to_arrow_reader(_ROWS_AT_ONCE)
         return cls("SELECT", reader.schema, reader, cursor)
+
+    @classmethod
+    def of_copy(cls, form: CopyFormat, rows: "StatementResult") -> "StatementResult":
+        """Returns the result of COPY for the rows of its query."""
+        result = cls("COPY", None, rows.take(), rows)
+        result.copied = (form, rows.schema)
+        return result
 
     def take(self, rows: int | None = None) -> Iterator[pa.RecordBatch]:
         """Yields the batches of the next `rows` rows, or of all remaining rows."""
