@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from command_line.counts import counted
 from producers.access_log.formats import name_of_format
 from producers.access_log.outcome import LineOutcome
 from producers.errors import SetupError
@@ -75,9 +76,10 @@ class FormatCheck:
         reason = next(iter(self._rejected), None)
         self._is_first = reason is None or (len(self._rejected) == 1 and reason in _MISREAD)
         if self._is_first and reason and self._rejected[reason] >= _FIRST_LINES:
+            lines = counted(self._rejected[reason], "line")
             raise SetupError(
-                f"the first {self._rejected[reason]:,} lines {_MISREAD[reason]} ({reason.value}); correct --format or "
-                "--json-fields, or skip these lines by --since"
+                f"the first {lines} {_MISREAD[reason]} ({reason.value}); correct --format or --json-fields, or skip "
+                "these lines by --since"
             )
 
     def _add(self, malformed: int, example: MalformedLine | None) -> None:
