@@ -52,7 +52,7 @@ def test_its_command_is_the_service_with_a_file_of_settings() -> None:
 
 def test_what_is_installed_is_the_wheel_with_the_client_of_registries() -> None:
     (installed,) = [words[-1] for words in shell_commands(FOLDER / "README.md") if words[0].endswith("/pip")]
-    assert installed == f"./dist/tidemark_lake-{VERSION}-py3-none-any.whl[registry]"
+    assert installed == f"./dist/tidemark_lake-{VERSION}-py3-none-any.whl"
 
 
 def test_a_configuration_error_is_not_restarted_for_ever_and_a_later_failure_is() -> None:

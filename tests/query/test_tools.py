@@ -7,8 +7,8 @@ import duckdb
 import pytest
 
 from pipeline.reading.sql_server.answers import Answers
+from pipeline.reading.sql_server.client_session import Session
 from pipeline.reading.sql_server.database import Database
-from pipeline.reading.sql_server.session import Session
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Site
 

@@ -54,6 +54,7 @@ class Parts:
             topic=None,
             warehouse="",
             large=None,
+            schemas=SimpleNamespace(unusable={}),
             now=lambda: 0,
             timed=lambda _: nullcontext(),
             ledger=SimpleNamespace(commit=self._commit, tidy=lambda: None),

@@ -54,4 +54,4 @@ def test_no_text_recommends_to_install_the_other_program() -> None:
 def test_the_distribution_has_the_commands_and_the_extras_that_messages_name() -> None:
     ours = distribution("tidemark-lake")
     assert {entry.name for entry in ours.entry_points} == {"tidemark", "producers"}
-    assert set(ours.metadata.get_all("Provides-Extra") or ()) == {"registry", "sql"}
+    assert set(ours.metadata.get_all("Provides-Extra") or ()) == {"sql"}

@@ -11,11 +11,11 @@ import duckdb
 import pyarrow as pa
 
 from pipeline.reading.sql_server.allowed import reading
+from pipeline.reading.sql_server.client_session import Session
 from pipeline.reading.sql_server.copying import copy_of
 from pipeline.reading.sql_server.database import Database
 from pipeline.reading.sql_server.dialect import VERBATIM, in_duckdb
 from pipeline.reading.sql_server.parameter_types import parameter_types
-from pipeline.reading.sql_server.session import Session
 from pipeline.reading.sql_server.sql_cursors import SqlCursors
 from pipeline.reading.sql_server.statement_result import StatementResult
 from pipeline.reading.sql_server.wire import Refused

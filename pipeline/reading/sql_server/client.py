@@ -9,13 +9,13 @@ import pyarrow as pa
 from command_line.counts import counted
 from pipeline.errors import TransientError
 from pipeline.reading.sql_server.answers import Answers, split
+from pipeline.reading.sql_server.client_session import Session
 from pipeline.reading.sql_server.copying import CopyFormat
 from pipeline.reading.sql_server.database import Database
 from pipeline.reading.sql_server.literals import TEXT, literal_of
 from pipeline.reading.sql_server.parameters import count_of, filled
 from pipeline.reading.sql_server.pg_values import columns_of, formats_of, rows_of
 from pipeline.reading.sql_server.portals import Portal, PreparedStatement
-from pipeline.reading.sql_server.session import Session
 from pipeline.reading.sql_server.statement_result import StatementResult
 from pipeline.reading.sql_server.wire import LONGEST, Body, Message, Refused, Wire
 from pipeline.tables.store_errors import is_of_store, one_line

@@ -18,7 +18,7 @@ _SEARCHED: Final = frozenset({"main", "public", "pg_catalog", "$user", ""})
 """Schemas of a search path with which names mean what they mean here: the views, and the catalogs."""
 
 
-class Setting(NamedTuple):
+class ClientSetting(NamedTuple):
     """A setting: its name for clients, its first value, and a function that returns the value that takes effect.
 
     The function returns None for a value that would not take effect. Changes of `is_reported` settings are sent to
@@ -77,32 +77,32 @@ def _zone(value: str) -> str | None:
 
 _READ_COMMITTED: Final = _only("read committed", "read uncommitted")
 _SETTINGS: Final = (
-    Setting("application_name", "", str, is_reported=True),
-    Setting("bytea_output", "hex", _only("hex")),
-    Setting("client_encoding", "UTF8", _encoding, is_reported=True),
-    Setting("client_min_messages", "notice", str),
-    Setting("DateStyle", "ISO, MDY", _date_style, is_reported=True),
-    Setting("default_transaction_deferrable", "off", _off),
-    Setting("default_transaction_isolation", "read committed", _READ_COMMITTED),
-    Setting("default_transaction_read_only", "on", _on, is_reported=True),
-    Setting("extra_float_digits", "1", lambda value: value if value in ("1", "2", "3") else None),
-    Setting("idle_in_transaction_session_timeout", "0", _only("0")),
-    Setting("integer_datetimes", "on", _on, is_reported=True),
-    Setting("IntervalStyle", "postgres", _only("postgres"), is_reported=True),
-    Setting("is_superuser", "off", _off, is_reported=True),
-    Setting("lock_timeout", "0", _duration),
-    Setting("max_identifier_length", "63", _only("63")),
-    Setting("max_index_keys", "32", _only("32")),
-    Setting("search_path", "main", _search_path),
-    Setting("server_encoding", "UTF8", _only("UTF8"), is_reported=True),
-    Setting("server_version", VERSION, _only(VERSION), is_reported=True),
-    Setting("server_version_num", "90600", _only("90600")),
-    Setting("standard_conforming_strings", "on", _on, is_reported=True),
-    Setting("statement_timeout", "0", _duration),
-    Setting("TimeZone", "UTC", _zone, is_reported=True),
-    Setting("transaction_deferrable", "off", _off),
-    Setting("transaction_isolation", "read committed", _READ_COMMITTED),
-    Setting("transaction_read_only", "on", _on),
+    ClientSetting("application_name", "", str, is_reported=True),
+    ClientSetting("bytea_output", "hex", _only("hex")),
+    ClientSetting("client_encoding", "UTF8", _encoding, is_reported=True),
+    ClientSetting("client_min_messages", "notice", str),
+    ClientSetting("DateStyle", "ISO, MDY", _date_style, is_reported=True),
+    ClientSetting("default_transaction_deferrable", "off", _off),
+    ClientSetting("default_transaction_isolation", "read committed", _READ_COMMITTED),
+    ClientSetting("default_transaction_read_only", "on", _on, is_reported=True),
+    ClientSetting("extra_float_digits", "1", lambda value: value if value in ("1", "2", "3") else None),
+    ClientSetting("idle_in_transaction_session_timeout", "0", _only("0")),
+    ClientSetting("integer_datetimes", "on", _on, is_reported=True),
+    ClientSetting("IntervalStyle", "postgres", _only("postgres"), is_reported=True),
+    ClientSetting("is_superuser", "off", _off, is_reported=True),
+    ClientSetting("lock_timeout", "0", _duration),
+    ClientSetting("max_identifier_length", "63", _only("63")),
+    ClientSetting("max_index_keys", "32", _only("32")),
+    ClientSetting("search_path", "main", _search_path),
+    ClientSetting("server_encoding", "UTF8", _only("UTF8"), is_reported=True),
+    ClientSetting("server_version", VERSION, _only(VERSION), is_reported=True),
+    ClientSetting("server_version_num", "90600", _only("90600")),
+    ClientSetting("standard_conforming_strings", "on", _on, is_reported=True),
+    ClientSetting("statement_timeout", "0", _duration),
+    ClientSetting("TimeZone", "UTC", _zone, is_reported=True),
+    ClientSetting("transaction_deferrable", "off", _off),
+    ClientSetting("transaction_isolation", "read committed", _READ_COMMITTED),
+    ClientSetting("transaction_read_only", "on", _on),
 )
 _BY_NAME: Final = {setting.name.lower(): setting for setting in _SETTINGS}
 

@@ -21,7 +21,7 @@ _FALSE: Final = ("false", "off", "0")
 
 @dataclass(slots=True)
 class CopyFormat:
-    """The format of copied rows: `text`, `csv` or `binary`. `null` stands for null, None for the format's own."""
+    """The format of copied rows: `text`, `csv` or `binary`. `null` means null, None for the format's own."""
 
     form: str = "text"
     has_header: bool = False

@@ -6,9 +6,9 @@ from typing import Final
 
 import pyarrow as pa
 
+from pipeline.reading.sql_server.client_session import Session
 from pipeline.reading.sql_server.patterns import NAME, words
 from pipeline.reading.sql_server.portals import Portal
-from pipeline.reading.sql_server.session import Session
 from pipeline.reading.sql_server.statement_result import StatementResult
 from pipeline.reading.sql_server.wire import Refused
 
