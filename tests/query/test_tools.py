@@ -50,6 +50,12 @@ GRAFANA_COLUMN_TYPES = [
     *((f"window_{end}", "timestamp with time zone") for end in ("start", "end")),
     ("user_id", "character varying"),
 ]
+# Npgsql, the driver of Power BI, reads the types when it connects, and knows those of `pg_catalog`.
+TYPES = """SELECT n.nspname, t.typname, t.typtype, t.typnotnull FROM pg_type AS t
+LEFT JOIN pg_class AS c ON c.oid = t.typrelid LEFT JOIN pg_proc AS p ON p.oid = t.typreceive
+LEFT JOIN pg_range AS r ON r.rngtypid = t.oid LEFT JOIN pg_enum AS e ON e.enumtypid = t.oid
+JOIN pg_namespace AS n ON n.oid = t.typnamespace
+WHERE t.oid IS NULL OR p.proname = 'array_recv' OR t.oid IN (20, 25, 1184, 1186) ORDER BY t.oid"""
 TABLES = [("dead_letters",), ("ledger",), ("page_views",), ("page_views_live",)]
 NOON_SQL = "TIMESTAMPTZ '2024-05-01 13:04:05.678Z'"
 
@@ -74,6 +80,13 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
         ),
         ("SELECT setting FROM pg_catalog.pg_settings WHERE name = 'max_index_keys'", [("32",)]),
         (GRAFANA_TABLES, TABLES),
+        (TYPES, [("pg_catalog", name, "b", False) for name in ("int8", "text", "timestamptz", "interval")]),
+        ("SELECT 'ann' ~ 'n', 'ann' !~'^n', 'ann' ~* 'AN', 'ann' !~* 'b', 'a ~ b', ~1", [(*[True] * 4, "a ~ b", -2)]),
+        ("SELECT 'ann' OPERATOR(pg_catalog.~) 'n', 'ann' OPERATOR(pg_catalog.!~) 'n'", [(True, False)]),
+        (
+            f"SELECT date_bin('5 minutes', {NOON_SQL}, TIMESTAMPTZ '2001-01-01'), quote_literal('a''b'), json_agg(1)",
+            [(datetime(2024, 5, 1, 13, tzinfo=UTC), "'a''b'", "[1]")],
+        ),
         (GRAFANA_COLUMNS, GRAFANA_COLUMN_TYPES),
         ("SELECT current_setting('server_version_num')::int // 100, current_setting('none', true)", [(906, None)]),
         ("SELECT extversion FROM pg_extension WHERE extname = 'timescaledb'", []),

@@ -59,14 +59,14 @@ RELATIONS: Final = {
       false AS relforcerowsecurity, 1259 AS tableoid FROM pg_catalog.pg_class
       WHERE oid IN (SELECT view_oid FROM duckdb_views() WHERE database_name = 'tidemark' AND schema_name = 'main')""",
     "pg_namespace": """SELECT * REPLACE (10 AS nspowner) FROM pg_catalog.pg_namespace
-      WHERE oid IN (SELECT oid FROM duckdb_schemas() WHERE database_name = 'tidemark' AND schema_name = 'main'
-        OR database_name = 'system' AND schema_name <> 'main')""",
-    # DuckDB's own has null where PostgreSQL never has, which psqlODBC refuses, no `text`, and schemas that are not
-    # listed, without which pgjdbc does not find a type.
-    "pg_type": """SELECT * REPLACE ((SELECT oid FROM duckdb_schemas() WHERE database_name = 'tidemark'
-        AND schema_name = 'main') AS typnamespace, 0 AS typrelid, 0 AS typelem, 0 AS typarray,
+      WHERE oid IN (SELECT oid FROM duckdb_schemas() WHERE database_name = 'tidemark' AND schema_name = 'main')
+      UNION ALL SELECT * REPLACE (11 AS oid, 'pg_catalog' AS nspname, 10 AS nspowner)
+      FROM (SELECT * FROM pg_catalog.pg_namespace LIMIT 1)""",
+    # DuckDB's own has null where PostgreSQL never has, which psqlODBC and Npgsql refuse, no `text`, and types outside
+    # of `pg_catalog`, by which pgjdbc and Npgsql find them.
+    "pg_type": """SELECT * REPLACE (11 AS typnamespace, 0 AS typrelid, 0 AS typelem, 0 AS typarray,
       0 AS typbasetype, -1 AS typtypmod, 0 AS typndims, 0 AS typcollation, false AS typnotnull)
-      FROM (SELECT * FROM pg_catalog.pg_type
+      FROM (SELECT * FROM pg_catalog.pg_type WHERE oid IS NOT NULL
         UNION ALL SELECT * REPLACE (25 AS oid, 'text' AS typname) FROM pg_catalog.pg_type WHERE oid = 1043)""",
     "pg_database": """SELECT 1 AS oid, 'tidemark' AS datname, 10 AS datdba, 6 AS encoding, 'C' AS datcollate,
       'C' AS datctype, false AS datistemplate, true AS datallowconn, -1 AS datconnlimit, 1663 AS dattablespace,
@@ -135,6 +135,10 @@ def _to_char_sql() -> str:
 
 
 FUNCTIONS: Final = {
+    '"~^"(text, pattern)': "regexp_matches(text, pattern)",
+    '"!~^"(text, pattern)': "NOT regexp_matches(text, pattern)",
+    '"~*"(text, pattern)': "regexp_matches(text, pattern, 'i')",
+    '"!~*"(text, pattern)': "NOT regexp_matches(text, pattern, 'i')",
     "array_lower(list, dimension)": "CASE WHEN len(list) > 0 THEN 1 END",
     "array_upper(list, dimension)": "len(list)",
     "_pg_expandarray(keys)": "{'x': 0, 'n': 0}",
@@ -143,10 +147,12 @@ FUNCTIONS: Final = {
     "current_setting(name)": """coalesce(getvariable('settings')[lower(name)],
       error('the setting ' || name || ' does not exist here')),
       (name, missing_ok) AS getvariable('settings')[lower(name)]""",
+    "date_bin(width, instant, origin)": "time_bucket(width::INTERVAL, instant, origin)",
     "format_type(oid, modifier)": _FORMAT_TYPE_SQL,
     "inet_server_addr()": "NULL",
     "inet_server_port()": "NULL",
     "json_build_object(a, b, c, d)": "json_object(a::VARCHAR, b, c::VARCHAR, d)",
+    "json_agg(item)": "json_group_array(item)",
     "obj_description(relation)": """NULL,
       (relation, catalog) AS (SELECT comment FROM duckdb_views() WHERE view_oid = relation)""",
     "parse_ident(named)": """list_transform(regexp_extract_all(named, '"(?:[^"]|"")*"|[^."]+'),
@@ -172,6 +178,7 @@ FUNCTIONS: Final = {
     "pg_table_size(oid)": "0",
     "pg_tablespace_location(oid)": "''",
     "pg_total_relation_size(oid)": "0",
+    "quote_literal(text)": """'''' || replace(text, '''', '''''') || ''''""",
     "quote_ident(named)": """CASE WHEN regexp_full_match(named, '[a-z_][a-z0-9_]*') AND named NOT IN (
       SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved') THEN named
       ELSE '"' || replace(named, '"', '""') || '"' END""",

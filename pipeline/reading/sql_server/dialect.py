@@ -18,6 +18,7 @@ _QUALIFIED: Final = re.compile(
     rf"|(?<![.\w])(?P<bare>{'|'.join(RELATIONS)})\b(?!\s{{0,9}}[.(])"
     rf"|\binformation_schema\.(?P<standard>{'|'.join(VIEWS_OF_STANDARD)})\b"
     r"|(?P<member>\b\w{1,63}(?:\.\w{1,63})?)\s{0,9}=\s*ANY\s*\((?P<members>\w+\.(?:indkey|conkey))\)"
+    r"|(?<![~!@#%^&|?<>=*/+-])(?P<matches>!?~)(?![~!@#%^&|?<>=*/+-]|\s{0,9}\d)"
     r"|(?P<cast>::\s*|\bAS\s+)pg_catalog\.(?P<type>\w+)(?!\s*\.)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -38,6 +39,9 @@ def in_duckdb(statement: str) -> str:
             return f"stored.postgres.{relation}"
         if word["standard"]:
             return f"stored.information.{word['standard']}"
-        return word["operator"] or word["function"] or word[0]
+        operator = word["operator"] or word["matches"]
+        if operator in ("~", "!~"):  # DuckDB's own match whole texts only
+            operator += "^"
+        return operator or word["function"] or word[0]
 
     return _QUALIFIED.sub(plain, statement)
