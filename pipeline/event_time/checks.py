@@ -34,6 +34,7 @@ class Check(IntEnum):
     JSON = 17
     NO_TIME = 18
     TOMBSTONE = 19
+    ARRIVAL = 20
 
 
 def is_counted(check: Any) -> Any:
@@ -49,11 +50,15 @@ def moves_watermark(check: Any) -> Any:
     return check <= int(Check.TOO_LATE)
 
 
+_ARRIVAL: Final = (
+    "the arrival is the Kafka timestamp, or the service's clock if that timestamp is wrong: no time, or more than "
+    "time.max_age from the clock"
+)
 DETAILS: Final[dict[Check, str]] = {
     Check.PASSED: "",
     Check.PARTLY_LATE: "some windows it belongs to had closed before its batch began; it counts in the others",
     Check.TOO_LATE: "every window it belongs to had closed before its batch began",
-    Check.FUTURE: "event_time is further ahead of the Kafka timestamp than max_future_skew",
+    Check.FUTURE: f"event_time is further ahead of its arrival than max_future_skew; {_ARRIVAL}",
     Check.AHEAD_OF_CLOCK: "the time that counts is further ahead of the service's clock than max_ahead_of_clock",
     Check.EMPTY_VALUE: "the value is empty (a tombstone)",
     Check.MAGIC_BYTE: "the value does not begin with magic byte 0 and a 4-byte schema id",
@@ -71,12 +76,16 @@ DETAILS: Final[dict[Check, str]] = {
     Check.USER_ID: "user_id is empty",
     Check.NO_TIME: f"event_time is missing or unreadable: expected a number of 64 bits, or {ACCEPTED}",
     Check.EVENT_TIME: (
-        "event_time is not between 1970-01-01T00:00:00.001Z and the end of the year 9999, or with time.of = ingestion "
-        "the Kafka timestamp is not; is the unit right (schemas.mapping.time_unit)?"
+        "event_time is not between 1970-01-01T00:00:00.001Z and the end of the year 9999: is the unit right "
+        "(schemas.mapping.time_unit)?"
+    ),
+    Check.ARRIVAL: (
+        "the Kafka timestamp, which counts with time.of = ingestion, is wrong: it is not between "
+        "1970-01-01T00:00:00.001Z and the end of the year 9999, or is more than time.max_age from the service's clock"
     ),
     Check.AGE: (
-        "event_time is more than time.max_age before the Kafka timestamp: is the unit right "
-        "(schemas.mapping.time_unit)? Set time.max_age = off to replay old events"
+        "event_time is more than time.max_age before its arrival: is the unit right (schemas.mapping.time_unit)? Set "
+        f"time.max_age = off to replay old events; {_ARRIVAL}"
     ),
     Check.DUPLICATE: "an event with this event_id was counted before",
     Check.OTHER_KIND: "its kind is not counted, and other kinds are left out (schemas.mapping.other_kinds)",

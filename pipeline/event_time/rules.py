@@ -23,9 +23,21 @@ def as_number(watermark: int | None) -> int:
     return NO_WATERMARK if watermark is None else watermark
 
 
+def is_arrival(kafka_timestamp: Any, clock: Any, max_age_ms: int | None) -> Any:
+    """Returns whether a Kafka timestamp can be trusted: it is a time, and no more than `max_age_ms` from `clock`.
+
+    Otherwise the service's clock is the arrival of the record. A timestamp of 0 or -1, or in another unit, says
+    nothing about the time of the event. `max_age_ms` is None without a limit.
+    """
+    is_near: Any = True
+    if max_age_ms is not None:
+        is_near = (kafka_timestamp >= clock - max_age_ms) & (kafka_timestamp <= clock + max_age_ms)
+    return in_range(kafka_timestamp) & is_near
+
+
 def is_future(event_time: Any, clock: Any, most_ms: int) -> Any:
-    """Returns whether an event is more than `most_ms` ahead of `clock`: its Kafka timestamp, or the service's clock."""
-    return event_time - most_ms > clock  # a Kafka timestamp may be the largest number
+    """Returns whether an event is more than `most_ms` ahead of `clock`: its arrival, or the service's clock."""
+    return event_time - most_ms > clock  # the clock may be the largest number
 
 
 def is_too_old(event_time: Any, clock: Any, most_ms: int) -> Any:

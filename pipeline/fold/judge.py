@@ -26,6 +26,12 @@ def time_of(policy: Policy, now: Column) -> Column:
     }[policy.time_of]
 
 
+def arrival_of(policy: Policy, now: Column) -> Column:
+    """Returns when a record arrived: its Kafka timestamp if that can be trusted, else `now`."""
+    kafka_timestamp = F.col(c.KAFKA_TIMESTAMP)
+    return F.when(rules.is_arrival(kafka_timestamp, now, policy.max_age_ms), kafka_timestamp).otherwise(now)
+
+
 def check_of(schemas: EventSchemas, policy: Policy, late: Mapping[Check, Column], now: Column) -> Column:
     """Returns the code of the first check that a decoded record fails.
 
@@ -55,7 +61,7 @@ def _first_failed(checks: Mapping[Check, Column], otherwise: Check) -> Column:
 
 
 def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
-    own_time, kafka_timestamp = F.col(c.EVENT_TIME), F.col(c.KAFKA_TIMESTAMP)
+    own_time, arrival = F.col(c.EVENT_TIME), arrival_of(policy, now)
     # These fields are written to tables as text, without further checks.
     texts = sorted({c.USER_ID, *(key for consumer in policy.consumers for key in consumer.fold_keys)} - {c.EVENT_TYPE})
     checks = {
@@ -65,15 +71,13 @@ def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
         Check.USER_ID: F.col(c.USER_ID) == "",
         Check.NO_TIME: own_time.isNull(),
         Check.EVENT_TIME: ~rules.in_range(own_time),
-        Check.FUTURE: rules.is_future(own_time, kafka_timestamp, policy.max_future_skew_ms),
+        Check.FUTURE: rules.is_future(own_time, arrival, policy.max_future_skew_ms),
     }
     if policy.time_of is TimeOf.INGESTION:
-        checks[Check.EVENT_TIME] |= ~rules.in_range(kafka_timestamp)
+        checks[Check.ARRIVAL] = ~rules.is_arrival(F.col(c.KAFKA_TIMESTAMP), now, policy.max_age_ms)
     if policy.time_of is not TimeOf.EVENT:
         del checks[Check.FUTURE]  # a wrong clock of a producer does no harm if its time is not used
     elif policy.max_age_ms is not None:
-        # The service's clock, because the Kafka timestamp may have a wrong unit, too.
-        arrival = F.least(kafka_timestamp, now)
         checks[Check.AGE] = rules.is_too_old(own_time, arrival, policy.max_age_ms)
     if policy.max_ahead_ms is not None and policy.time_of is not TimeOf.PROCESSING:
         # The Kafka timestamp may come from the same wrong clock.

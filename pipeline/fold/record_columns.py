@@ -18,7 +18,7 @@ from pipeline.fold.conditions import condition_names, fields_and_conditions
 from pipeline.fold.duplicates import id_columns, record_position, require_event_id
 from pipeline.fold.erased_records import ErasedRecords
 from pipeline.fold.grouping_sets import Groupings, groupings, stored_keys
-from pipeline.fold.judge import check_of, readable, time_of
+from pipeline.fold.judge import arrival_of, check_of, readable, time_of
 from pipeline.fold.packed import GROUP, packed
 from pipeline.fold.pseudonym_columns import ToPseudonym, require_one_name, stored_bytes
 from pipeline.fold.rejected_fields import NOT_REJECTED, POSITION, REJECTED, STORED_FIELDS, USER
@@ -177,4 +177,4 @@ def _late_checks(policy: Policy, time: Column) -> dict[Check, Column]:
 def _moving_time(policy: Policy) -> Column:
     """Returns the time up to which an event may move the watermark."""
     time = F.col(c.TIME)
-    return F.least(time, F.col(c.KAFKA_TIMESTAMP), F.col(NOW)) if policy.caps_watermark else time
+    return F.least(time, arrival_of(policy, F.col(NOW)), F.col(NOW)) if policy.caps_watermark else time

@@ -88,12 +88,13 @@ class TimeSettings(Section):
     idle_timeout: PositiveDuration = timedelta(seconds=30)
     """A partition without events for this long is idle, and does not hold back the watermark."""
     max_future_skew: Duration = timedelta(minutes=5)
-    """How far an event time may be ahead of the record's Kafka timestamp."""
+    """How far an event time may be ahead of its arrival: the Kafka timestamp, or the clock if that is wrong."""
     max_ahead_of_clock: DurationOrOff = timedelta(minutes=5)
     """How far a time may be ahead of the service's clock, or `off`; Kafka timestamps may be wrong, too."""
 
     max_age: DurationOrOff = timedelta(days=3650)
-    """How far an event time may be before its Kafka timestamp, or `off`; a wrong unit of time shows as decades."""
+    """How far an event time may be before its arrival, or `off`; a wrong unit of time shows as decades. A Kafka
+    timestamp further from the service's clock is wrong: the clock is the arrival."""
 
     @model_validator(mode="after")
     def _marker_belongs_to_punctuated(self) -> Self:

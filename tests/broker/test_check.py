@@ -26,7 +26,7 @@ from pipeline.settings.model import Settings
 from tests.support.check_results import worst
 from tests.support.environment import remove_settings
 from tests.support.kafka_cluster import Cluster as Kafka
-from tests.support.services import settings_of
+from tests.support.services import ANY_TIMESTAMP, settings_of
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 
@@ -173,7 +173,7 @@ def test_the_topic_is_held_against_bound_and_lateness(
 ) -> None:
     settings = settings_of(broker, make_topic(**config), tmp_path, time=USUAL)
     brokers, policy = asked(settings), settings.policy()
-    seen = worst([*brokers.check_retention(policy), *brokers.check_timestamps(policy), *brokers.check_clocks()])
+    seen = worst([*brokers.check_retention(policy), *brokers.check_timestamps(policy), *brokers.check_clocks(policy)])
     assert (seen[subject].level, message in seen[subject].message) == (level, True), seen[subject]
 
 
@@ -224,9 +224,20 @@ def test_a_wrong_clock_is_reported(
     settings = settings_of(broker, make_topic(message_timestamp_type="LogAppendTime"), tmp_path)
     send(broker.bootstrap_servers, settings.kafka.topic, [event("ann", NOON_MS)])
     with coming_in(broker, settings.kafka.topic):
-        (seen,) = asked(settings, lambda: now_ms() + here_ms).check_clocks()
+        (seen,) = asked(settings, lambda: now_ms() + here_ms).check_clocks(settings.policy())
     assert seen.level is level
     assert re.match(said, seen.message), seen
+
+
+def test_a_kafka_timestamp_in_another_unit_is_no_clock_that_is_ahead(
+    broker: Kafka, make_topic: MakeTopic, tmp_path: Path
+) -> None:
+    settings = settings_of(broker, make_topic(**ANY_TIMESTAMP), tmp_path, time={"max_age": "3650d"})
+    micros = NOON_MS * 1000
+    send(broker.bootstrap_servers, settings.kafka.topic, [event("ann", NOON_MS, timestamp_ms=micros)])
+    (seen,) = asked(settings).check_clocks(settings.policy())
+    assert seen.level is Level.WARN
+    assert f"the newest Kafka timestamp is {micros}, which is no time in milliseconds" in seen.message
 
 
 @pytest.mark.parametrize("before_now_ms", [(None, 1, 0), (1, None, 0)])
@@ -242,7 +253,7 @@ def test_brokers_are_asked_again_while_a_record_is_on_its_way(
     now = now_ms()
     answers = iter([-1 if before is None else now - before for before in before_now_ms])
     monkeypatch.setattr(Cluster, "_newest", lambda _: next(answers))
-    (seen,) = asked(settings).check_clocks()
+    (seen,) = asked(settings).check_clocks(settings.policy())
     assert "a new record is" in seen.message, seen
 
 

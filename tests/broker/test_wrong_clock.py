@@ -49,21 +49,24 @@ def test_an_event_ahead_of_the_clock_moves_the_watermark_at_most_to_the_clock(
     assert "ahead of the service's clock" in letter["detail"]
 
 
-@pytest.mark.parametrize("stamp", [-(2**63), -1, LATEST_EVENT_MS + 1, 2**63 - 1])
+@pytest.mark.parametrize(
+    ("stamp", "max_age"),
+    [
+        *((stamp, "off") for stamp in (-(2**63), -1, 0, LATEST_EVENT_MS + 1, NOW * 1_000_000, 2**63 - 1)),
+        *((stamp, "3650d") for stamp in (-(2**63), 0, 1, NOW // 1000, NOW * 1000, 2**63 - 1)),
+    ],
+)
 @pytest.mark.parametrize("of", list(TimeOf))
 @pytest.mark.jvm
-def test_a_kafka_timestamp_that_is_no_time_counts_only_where_it_is_not_the_events_time(of: TimeOf, stamp: int) -> None:
-    values, time = [value_of("ann", NOW)], {"of": of, "max_ahead_of_clock": "off", "max_age": "off"}
-    [(check, _)] = verdicts_of(EventSchemas(load_schemas()), values, kafka_timestamp=stamp, time=time)
-    is_before = stamp < 0 and of is TimeOf.EVENT
-    expected = Check.EVENT_TIME if of is TimeOf.INGESTION else Check.FUTURE if is_before else Check.PASSED
-    assert check is expected
-
-
-@pytest.mark.jvm
-def test_the_oldest_kafka_timestamp_is_not_too_old_to_be_compared() -> None:
-    [(check, _)] = verdicts_of(EventSchemas(load_schemas()), [value_of("ann", NOW)], kafka_timestamp=-(2**63))
-    assert check is Check.FUTURE
+def test_a_kafka_timestamp_that_cannot_be_true_counts_only_where_it_is_not_the_events_time(
+    of: TimeOf, stamp: int, max_age: str
+) -> None:
+    values, time = [value_of("ann", time) for time in (NOW, NOW + 400_000, 1_000)], {"of": of, "max_age": max_age}
+    found = verdicts_of(EventSchemas(load_schemas()), values, kafka_timestamp=stamp, time=time)
+    # Where the event's own time counts it is compared with the service's clock instead.
+    own = [Check.PASSED, Check.FUTURE, Check.PASSED if max_age == "off" else Check.AGE]
+    expected = {TimeOf.EVENT: own, TimeOf.INGESTION: [Check.ARRIVAL] * 3, TimeOf.PROCESSING: [Check.PASSED] * 3}
+    assert [check for check, _ in found] == expected[of]
 
 
 def test_a_record_whose_kafka_timestamp_is_no_time_is_a_dead_letter_with_ingestion_time(
@@ -77,7 +80,8 @@ def test_a_record_whose_kafka_timestamp_is_no_time_is_a_dead_letter_with_ingesti
         service.drain()
     balance = assert_conserved(tmp_path)
     assert (balance.counted, balance.malformed, balance.watermark) == (2, 2, NOW + 1)
-    assert all("the Kafka timestamp" in row["detail"] for row in rows(tmp_path, "dead_letters"))
+    details = [row["detail"] for row in rows(tmp_path, "dead_letters")]
+    assert all("the Kafka timestamp, which counts with time.of = ingestion, is wrong" in detail for detail in details)
     verbs = (["verify"], ["dead-letters", "list"], ["dead-letters", "hours"])
     assert [main([*verb, "--warehouse", str(tmp_path)]) for verb in verbs] == [0, 0, 0]
 

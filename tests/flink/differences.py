@@ -57,6 +57,7 @@ NOT_EXPRESSIBLE = {
     "a_longer_bound_holds_the_watermark_and_a_shorter_one_moves_it": _CHANGED,
     "a_time_too_far_ahead_of_the_clock_is_from_the_future_whatever_its_kafka_timestamp": _CHANGED,
     "an_event_moves_the_watermark_at_most_to_its_kafka_timestamp_and_to_the_clock": _FUTURE,
+    "where_a_kafka_timestamp_cannot_be_true_the_clock_is_the_arrival": _FUTURE,
     "other_rules_of_silence_count_from_the_restart": _CHANGED,
     "totals_of_all_time_outlive_their_settings": _CHANGED,
     "an_event_that_is_sent_again_counts_once_in_its_batch_and_in_later_ones": _DUPLICATES,

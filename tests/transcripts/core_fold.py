@@ -32,13 +32,19 @@ def judged(events: Iterable[Sent], policy: Policy, watermark: int | None, now: i
         time = event.time(policy.time_of, now)
         check = _check(event, time, policy, watermark, now)
         moves = moves_watermark(check) and event.meets(policy.strategy.marker)
-        capped = min(time, event.stamp, now) if policy.caps_watermark else time
+        capped = min(time, _arrival(event, policy, now), now) if policy.caps_watermark else time
         entries.append(Judged(event, time, check, capped if moves else None))
     return entries
 
 
+def _arrival(event: Sent, policy: Policy, now: int) -> int:
+    return event.stamp if rules.is_arrival(event.stamp, now, policy.max_age_ms) else now
+
+
 def _check(event: Sent, time: int, policy: Policy, watermark: int | None, now: int) -> Check:
-    if policy.time_of is TimeOf.EVENT and rules.is_future(time, event.stamp, policy.max_future_skew_ms):
+    if policy.time_of is TimeOf.EVENT and rules.is_future(
+        time, _arrival(event, policy, now), policy.max_future_skew_ms
+    ):
         return Check.FUTURE
     limits_clock = policy.max_ahead_ms is not None and policy.time_of is not TimeOf.PROCESSING
     if limits_clock and rules.is_future(time, now, policy.max_ahead_ms or 0):

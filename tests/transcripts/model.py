@@ -141,13 +141,14 @@ class Model:
         partition.heard_at = self.clock
         time_of = self.transcript.value("of")
         time = event.time(time_of, self.clock)
-        if time_of == "event" and time > event.stamp + self.transcript.milliseconds("max_future_skew"):
+        arrival = self._arrival(event.stamp)
+        if time_of == "event" and time > arrival + self.transcript.milliseconds("max_future_skew"):
             return "future"
         if time_of != "processing" and time > self.clock + self._most_ahead():
             return "future"
         if event.meets(self.transcript.value("marker")):
             is_capped = self.transcript.value("max_ahead_of_clock") != "off" and time_of != "processing"
-            partition.newest = max(partition.newest, min(time, event.stamp, self.clock) if is_capped else time)
+            partition.newest = max(partition.newest, min(time, arrival, self.clock) if is_capped else time)
         one = Counted(event, time, self.batch, self.watermark)
         if self._is_duplicate(one):
             self.duplicates += 1
@@ -188,6 +189,12 @@ class Model:
                     new.join(old)
                 windows.append(new)
         return [window in open_ones for window in alone]
+
+    def _arrival(self, stamp: int) -> int:
+        """The Kafka timestamp, or the clock if that is no time, or too far from the clock to be true."""
+        limit = self.transcript.value("max_age")
+        is_near = limit == "off" or abs(stamp - self.clock) <= milliseconds(limit)
+        return stamp if is_near and 0 < stamp < 253_402_300_800_000 else self.clock
 
     def _most_ahead(self) -> int:
         """How far ahead of the clock a time that counts may be."""

@@ -16,6 +16,7 @@ DEFAULTS: Mapping[str, Any] = {
     "idle_timeout": "1h",
     "max_future_skew": "1h",
     "max_ahead_of_clock": "off",
+    "max_age": "off",
     "slide": "",
     "offset": "0s",
     "of": "event",

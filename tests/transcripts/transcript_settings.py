@@ -7,7 +7,7 @@ from pipeline.settings.model import Settings
 from tests.transcripts.transcript import Transcript
 
 _TIME = [
-    *("bound", "allowed_lateness", "idle_timeout", "max_future_skew", "max_ahead_of_clock"),
+    *("bound", "allowed_lateness", "idle_timeout", "max_future_skew", "max_ahead_of_clock", "max_age"),
     *("of", "strategy", "marker", "lag", "all_idle"),
 ]
 
@@ -28,6 +28,5 @@ def sections_of(transcript: Transcript) -> dict[str, Any]:
 
 
 def policy_of(transcript: Transcript) -> Policy:
-    """Returns the policy of a transcript. Its events are from other days than its clock."""
-    sections = sections_of(transcript)
-    return Settings(**sections | {"time": {"max_age": "off", **sections["time"]}}).policy()
+    """Returns the policy of a transcript."""
+    return Settings(**sections_of(transcript)).policy()

@@ -12,6 +12,7 @@ from confluent_kafka.admin import AclOperation, ConfigResource, OffsetSpec, Reso
 from command_line.counts import counted
 from pipeline.commands.preflight.check_result import CheckResult, failure, passed, warning
 from pipeline.errors import TransientError
+from pipeline.event_time import rules
 from pipeline.event_time.policy import Policy, TimeOf
 from pipeline.kafka.topic import Topic
 from pipeline.settings.durations import write_milliseconds
@@ -86,7 +87,7 @@ class Cluster:
                 "timestamps", f"CreateTime: set by producers' clocks; more than {ahead} ahead of this host is `future`"
             )
 
-    def check_clocks(self) -> Iterator[CheckResult]:
+    def check_clocks(self, policy: Policy) -> Iterator[CheckResult]:
         """Compares the timestamp of the newest record with the clock of this host."""
         of_brokers = self._config().get("message.timestamp.type") == "LogAppendTime"
         whose = "the brokers' clock" if of_brokers else "a producer's clock"
@@ -94,6 +95,12 @@ class Cluster:
         ahead = newest - self.now()
         if newest < 0:
             yield passed("clocks", "the topic has no record yet, so clocks cannot be compared")
+        elif not rules.is_arrival(newest, self.now(), policy.max_age_ms):
+            yield warning(
+                "clocks",
+                f"the newest Kafka timestamp is {newest}, which is no time in milliseconds near this host's clock: "
+                "a producer sets another unit or no time, and the service uses its own clock instead",
+            )
         elif ahead > _SKEW_MS:
             yield warning("clocks", f"{whose} is {ahead / 1000:.1f} s ahead of this host: check NTP")
         elif is_new and ahead < -_SKEW_MS:

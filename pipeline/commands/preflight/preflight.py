@@ -59,7 +59,7 @@ def _topic_checks(settings: Settings, now: Callable[[], int], *, has_reader: boo
     yield from results_of("brokers", cluster.check_brokers)
     yield from results_of("retention", lambda: cluster.check_retention(policy))
     yield from results_of("timestamps", lambda: cluster.check_timestamps(policy))
-    yield from results_of("clocks", cluster.check_clocks)
+    yield from results_of("clocks", lambda: cluster.check_clocks(policy))
     yield from results_of("group", lambda: cluster.check_group(settings.kafka))
     if has_reader:
         yield from results_of("records", lambda: check_records(settings, topic, now))
