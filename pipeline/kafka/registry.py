@@ -8,7 +8,7 @@ import urllib.request
 from collections.abc import Iterator
 from typing import Final, NamedTuple, TypeVar
 from urllib.error import HTTPError
-from urllib.parse import quote, unquote, urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import structlog
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
@@ -148,10 +148,10 @@ class Registry:
     def _body(self, path: str) -> bytes | None:
         """Returns the bytes of an answer of the first address that answers."""
         failures: list[Unreachable] = []
-        for base, user in self._bases:
+        for base in self._bases:
             request = urllib.request.Request(base + path, headers={"Accept": _ACCEPT})  # noqa: S310 - see _base
-            if login := self._user or user:
-                request.add_header("Authorization", f"Basic {base64.b64encode(login.encode()).decode()}")
+            if self._user:
+                request.add_header("Authorization", f"Basic {base64.b64encode(self._user.encode()).decode()}")
             try:
                 with self._opener.open(request, timeout=_TIMEOUT_S) as response:
                     return bytes(response.read())
@@ -172,16 +172,14 @@ class Registry:
         )
 
 
-def _base(url: str) -> tuple[str, str | None]:
-    """Returns an address without credentials, and the credentials in it. Raises SetUpError."""
+def _base(url: str) -> str:
+    """Returns the start of all addresses. Raises SetUpError if it is not that of a registry."""
     if not url.startswith(("http://", "https://")):
         raise SetUpError(f"schemas.registry.url = {url!r} is no address of a registry: it needs http:// or https://")
     try:
-        parts = urlsplit(url)
+        return urlsplit(url).geturl().rstrip("/")
     except ValueError as error:
         raise SetUpError(f"schemas.registry.url = {url!r} is no address of a registry: {error}") from error
-    login, _, host = parts.netloc.rpartition("@")
-    return parts._replace(netloc=host).geturl().rstrip("/"), unquote(login) or None
 
 
 def _in_context_of(parent: str, subject: str) -> str:

@@ -138,7 +138,7 @@ def test_a_schema_that_is_no_json(broker: Cluster, tmp_path: Path, refused: Refu
     ("kind", "sentence"),
     [
         ({"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "Node"]}]}, "contains itself"),
-        ({"type": "enum", "name": "K", "namespace": "my-company", "symbols": ["a"]}, "'my-company' is no name"),
+        ({"type": "enum", "name": "K", "namespace": "my..company", "symbols": ["a"]}, "'my..company' is no name"),
     ],
 )
 def test_a_schema_that_run_refuses_is_refused_by_check(

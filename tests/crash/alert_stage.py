@@ -105,7 +105,8 @@ class Stage:
         for alert in alerts:
             wait_for(lambda alert=alert: alert in arrived, PATIENCE_S, f"{alert}, but {arrived}")  # type: ignore[misc]
             sys.stdout.write(f"{alert['alertname']} fired after {time.monotonic() - started_s:.0f} s\n")
-        assert [alert for alert in arrived if alert not in self.expected and not self._is_excused(alert)] == []
+        others = [alert for alert in arrived if alert not in self.expected and not self._is_excused(alert)]
+        assert others == [], others
 
     def _is_excused(self, alert: Mapping[str, str]) -> bool:
         """Returns whether the machine may cause this alert."""

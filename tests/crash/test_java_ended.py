@@ -49,7 +49,7 @@ def test_a_killed_java_process_ends_the_service_with_one_sentence_and_each_commi
 ) -> None:
     topic, warehouse = make_topic(**ANY_TIMESTAMP), tmp_path / "warehouse"
     count = 5000 if busy else 1
-    send(broker.bootstrap_servers, topic, [event("ann", 1_000_000 + number) for number in range(count)])
+    send(broker.bootstrap_servers, topic, [event("ann", 1_790_820_000_000 + number) for number in range(count)])
     where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", topic, "--warehouse", str(warehouse))
     cut = ("--batch.max-records", "10", "--batch.interval", "0s", "--metrics.port", "0")
     faults = Faults(tmp_path / "faults", warehouse)

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.broker
 
 TOPIC = "clicks"
 PATIENCE_S = 600
-START_MS = 1_000_000
+START_MS = 1_790_820_000_000
 RULES = (
     *("--batch.interval", "200ms", "--kafka.connect-timeout", "1s", "--metrics.max-age", "5s"),
     *("--time.bound", "1s", "--window.size", "1s"),
