@@ -8,8 +8,8 @@ from pyspark.sql import functions as F
 from pipeline import columns as c
 from pipeline.decoding.decode import decoded, reader
 from pipeline.event_time.policy import Policy
-from pipeline.fold.conditions import condition_names, fields_and_conditions
-from pipeline.fold.grouping_sets import KEYS, stored_keys
+from pipeline.fold.conditions import condition_names, fields_and_conditions, stored_keys
+from pipeline.fold.grouping_sets import KEYS
 from pipeline.fold.judge import check_of, time_of
 from pipeline.fold.pseudonym_columns import fields_of_letters
 from schemas.fields import EventSchemas

@@ -6,21 +6,12 @@ from math import gcd
 from typing import Any, Final
 
 from pipeline import columns as c
-from pipeline.decoding.decode import always_has_page
 from pipeline.event_time import lateness
 from pipeline.event_time.checks import is_counted
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.policy import Consumer
-from schemas.fields import EventSchemas
 
 KEYS: Final = (c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
-
-
-def stored_keys(schemas: EventSchemas) -> list[str]:
-    """Returns the keys of an event that are read for later corrections: all that every version has."""
-    return [key for key in KEYS if key != c.PAGE_URL or always_has_page(schemas)]
-
-
 """The fields that a report may have as keys."""
 
 

@@ -14,10 +14,10 @@ from pipeline.decoding.wire_format import frame
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.checks import Check, is_counted, moves_watermark
 from pipeline.event_time.policy import Policy
-from pipeline.fold.conditions import condition_names, fields_and_conditions
+from pipeline.fold.conditions import condition_names, fields_and_conditions, stored_keys
 from pipeline.fold.duplicates import id_columns, record_position, require_event_id
 from pipeline.fold.erased_records import ErasedRecords
-from pipeline.fold.grouping_sets import Groupings, groupings, stored_keys
+from pipeline.fold.grouping_sets import Groupings, groupings
 from pipeline.fold.judge import arrival_of, check_of, readable, time_of
 from pipeline.fold.packed import GROUP, packed
 from pipeline.fold.pseudonym_columns import ToPseudonym, require_one_name, stored_bytes
