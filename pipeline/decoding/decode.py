@@ -12,7 +12,7 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 from pipeline import columns as c
 from pipeline.decoding.field_names import FieldNames
 from pipeline.decoding.json_projection import JsonProjection
-from pipeline.decoding.mapping import MappedProjection, has_page
+from pipeline.decoding.mapping import MappedProjection
 from pipeline.decoding.projection import OwnProjection
 from pipeline.decoding.writer_schema import normal_schema
 from pipeline.runtime.connector import SOURCE
@@ -45,11 +45,6 @@ def projection_of(schemas: EventSchemas, sql: str = "") -> OwnProjection | Mappe
     It needs no Spark. Raises SetUpError if a schema lacks a needed field, or Spark cannot read a field.
     """
     return (OwnProjection if schemas.fields.are_default else MappedProjection)(schemas, sql)
-
-
-def always_has_page(schemas: EventSchemas) -> bool:
-    """Returns whether every version has the page as text; JSON has no schema that excludes it."""
-    return schemas.format == "json" or has_page(schemas)
 
 
 def may_have_field(schemas: EventSchemas, name: str) -> bool:

@@ -11,7 +11,7 @@ from pyspark.sql import Column
 
 from pipeline import columns as c
 from pipeline.decoding.field_names import words_of
-from pipeline.decoding.mapping import event_type_column, iso_millis, needed_columns, user_column
+from pipeline.decoding.mapping import event_type_column, iso_millis, needed_columns, user_column, user_roles
 from pipeline.decoding.projection import decoded_column
 from pipeline.errors import SetUpError
 from schemas.fields import EventFields, TimeUnit
@@ -81,8 +81,7 @@ class JsonProjection:
         """Returns `names` of the decoded events; all null if nothing was decoded."""
         columns = {name: role.column for name, role in self._roles.items()}
         event_type = event_type_column(self._mapping, columns.get("kind"))
-        users = [column for name, column in columns.items() if name.startswith("user")]
-        needed = needed_columns(columns["read"], event_type, user_column(users), *_times(columns))
+        needed = needed_columns(columns["read"], event_type, user_column(columns), *_times(columns))
         optional = [columns[name].alias(name) for name in (c.PAGE_URL, c.EVENT_ID) if name in columns]
         return [*needed, *optional, *(field.column.alias(name) for name, field in self._further.items())]
 
@@ -100,8 +99,8 @@ def _times(columns: Mapping[str, Column]) -> list[Column]:
 def _mapped(fields: EventFields, words: set[str]) -> Iterator[_JsonField]:
     """Yields the mapped fields that are needed."""
     yield _JsonField("read", (), "read")
-    for at, user in enumerate(fields.users):
-        yield _JsonField(f"user {at}" if at else "user", user.split("."), "id")
+    for role, path in user_roles(fields).items():
+        yield _JsonField(role, path.split("."), "id")
     if fields.time_unit != "iso":
         yield _JsonField("time", fields.time.split("."), "time", _TO_MILLIS[fields.time_unit])
     if fields.time_unit in ("iso", None):

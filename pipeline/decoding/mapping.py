@@ -90,8 +90,7 @@ class MappedProjection:
         raw = {role: leaf.column for role, leaf in self._leaves.items()}
         is_read = decoded_column((self._is_read,))
         event_type = event_type_column(self._mapping, raw.get("kind"))
-        users = [column for role, column in raw.items() if _is_user(role)]
-        columns = needed_columns(is_read, event_type, user_column(users), self._time(raw["time"]))
+        columns = needed_columns(is_read, event_type, user_column(raw), self._time(raw["time"]))
         if "page" in raw:
             columns.append(raw["page"].alias(c.PAGE_URL))
         if c.EVENT_ID in raw:
@@ -128,10 +127,19 @@ def needed_columns(is_read: Column, event_type: Column, user: Column, *times: Co
     return [F.when(is_read, value).alias(name) for name, value in own.items()]
 
 
-def user_column(users: Sequence[Column]) -> Column:
-    """Returns the first of the `users` that is neither null nor empty, as text."""
-    first, *others = (user.cast("string") for user in users)
-    return F.coalesce(*(F.nullif(user, F.lit("")) for user in (first, *others))) if others else first
+def user_roles(fields: EventFields) -> dict[str, str]:
+    """Returns the dotted paths of the fields that may have the user, by role: `user`, `user 1` and so on."""
+    return {f"user {at}" if at else "user": path for at, path in enumerate(fields.users)}
+
+
+def user_column(columns: Mapping[str, Column]) -> Column:
+    """Returns the user as text: the first of `user_roles` that is neither null nor empty. `columns` are by role."""
+    users = [column.cast("string") for role, column in columns.items() if _is_user(role)]
+    return users[0] if len(users) == 1 else F.coalesce(*(F.nullif(user, F.lit("")) for user in users))
+
+
+def _is_user(role: str) -> bool:
+    return role.partition(" ")[0] == "user"
 
 
 def event_type_column(fields: EventFields, raw: Column | None) -> Column:
@@ -156,7 +164,12 @@ def iso_millis(text: Column) -> Column:
 
 
 def has_page(schemas: EventSchemas) -> bool:
-    """Whether every version has the page, as text. Only a report that has it as a key needs it."""
+    """Whether every version has the page, as text; JSON has no schema that excludes it.
+
+    Only a report that has it as a key needs it.
+    """
+    if schemas.format == "json":
+        return True
     names = schemas.fields.page.split(".")
     fields = [*_along(names, Alignment(schemas.texts, _needs([schemas.fields.page])).fields)]
     kinds = [without_null(kind) for kind in fields[-1].types if kind is not None] if len(fields) == len(names) else []
@@ -165,8 +178,7 @@ def has_page(schemas: EventSchemas) -> bool:
 
 def _paths(fields: EventFields, words: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yields the role and the dotted path of each mapped field that is needed."""
-    for at, user in enumerate(fields.users):
-        yield f"user {at}" if at else "user", user
+    yield from user_roles(fields).items()
     yield "time", fields.time
     if fields.kind:
         yield "kind", fields.kind
@@ -187,21 +199,16 @@ def _needs(paths: Iterable[str]) -> Needs:
     return needs
 
 
-def _is_user(role: str) -> bool:
-    return role.partition(" ")[0] == "user"
-
-
 def _leaves(paths: Mapping[str, str], aligned: Alignment) -> dict[str, _Leaf]:
     """Returns the fields by their roles. Raises SetUpError if a schema lacks a field, or all fields of the user."""
     users = {role: path for role, path in paths.items() if _is_user(role)}
     missing = {role: _missing(path, aligned) for role, path in paths.items()}
     lack_all = set.intersection(*(set(missing[user]) for user in users))
-    for role in (role for role in paths if role not in users or role == "user"):
-        name = ",".join(users.values()) if role == "user" else paths[role]
+    for role, path in paths.items():
+        name = ",".join(users.values()) if role in users else path
         for schema_id, field in missing[role].items():
-            if role == "user" and schema_id not in lack_all:
-                continue
-            raise SetUpError(f"schemas.mapping.{role} is {name}, but schema {schema_id} has no field {field}")
+            if role not in users or schema_id in lack_all:
+                raise SetUpError(f"schemas.mapping.{role} is {name}, but schema {schema_id} has no field {field}")
     never = {role for role, found in missing.items() if len(found) == len(aligned.schema_ids)}
     return {role: _leaf(role.partition(" ")[0], path, aligned) for role, path in paths.items() if role not in never}
 

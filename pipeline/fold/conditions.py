@@ -11,12 +11,9 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
-from pipeline.decoding.decode import always_has_page
 from pipeline.event_time.policy import Policy
-from pipeline.fold.grouping_sets import KEYS
 from pipeline.fold.selection import Selection
 from pipeline.runtime.pyspark_internals import null_if_it_fails
-from schemas.fields import EventSchemas
 
 _RECORD: Final = "kafka record"
 """The struct of all other columns; no Avro field can have a name with a space."""
@@ -68,8 +65,3 @@ def _where_it_succeeds(condition: Column) -> Column:
 
 def _named(columns: Mapping[str, Column]) -> Iterable[Column]:
     return (column.alias(name) for name, column in columns.items())
-
-
-def stored_keys(schemas: EventSchemas) -> list[str]:
-    """Returns the keys of an event that are read for later corrections: all that every version has."""
-    return [key for key in KEYS if key != c.PAGE_URL or always_has_page(schemas)]

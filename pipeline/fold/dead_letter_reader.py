@@ -7,8 +7,9 @@ from pyspark.sql import functions as F
 
 from pipeline import columns as c
 from pipeline.decoding.decode import decoded, reader
+from pipeline.decoding.mapping import has_page
 from pipeline.event_time.policy import Policy
-from pipeline.fold.conditions import condition_names, fields_and_conditions, stored_keys
+from pipeline.fold.conditions import condition_names, fields_and_conditions
 from pipeline.fold.grouping_sets import KEYS
 from pipeline.fold.judge import check_of, time_of
 from pipeline.fold.pseudonym_columns import fields_of_letters
@@ -16,6 +17,11 @@ from schemas.fields import EventSchemas
 
 BELONGS: Final = "belongs_to_"
 """Prefix of a report's name in the column that is true for events that meet the report's filter."""
+
+
+def stored_keys(schemas: EventSchemas) -> list[str]:
+    """Returns the keys of an event that are read for later corrections: all that every version has."""
+    return [key for key in KEYS if key != c.PAGE_URL or has_page(schemas)]
 
 
 def late_events(

@@ -14,7 +14,8 @@ from pipeline.decoding.wire_format import frame
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.checks import Check, is_counted, moves_watermark
 from pipeline.event_time.policy import Policy
-from pipeline.fold.conditions import condition_names, fields_and_conditions, stored_keys
+from pipeline.fold.conditions import condition_names, fields_and_conditions
+from pipeline.fold.dead_letter_reader import stored_keys
 from pipeline.fold.duplicates import id_columns, record_position, require_event_id
 from pipeline.fold.erased_records import ErasedRecords
 from pipeline.fold.grouping_sets import Groupings, groupings
