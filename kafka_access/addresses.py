@@ -12,13 +12,13 @@ _CREDENTIALS: Final = re.compile(
 )
 
 
-def has_credentials(text: str) -> bool:
-    """Tests whether a text looks like an address or an option of Java that contains a user, a password or a token.
+def has_credentials(value: object) -> bool:
+    """Tests whether a value is text like an address or an option of Java that contains a user, a password or a token.
 
     >>> has_credentials("https://ann:hush@registry:8081"), has_credentials("https://registry:8081")
     (True, False)
     """
-    return bool(_CREDENTIALS.match(text))
+    return isinstance(value, str) and bool(_CREDENTIALS.match(value))
 
 
 def without_credentials(text: str, instead: str) -> str:

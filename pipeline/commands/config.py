@@ -67,16 +67,12 @@ def _lines(setting: Setting, value: Any, configured: Any, sources: Sequence[Sour
         for key, entry in configured.items():
             location = _location((*setting.path, key), sources)
             line = f"{name}.{_key(key)}"
-            is_hidden = setting.is_secret or _SECRET.search(key) or _has_credentials(entry)
+            is_hidden = setting.is_secret or _SECRET.search(key) or has_credentials(entry)
             yield f"# {line} {_HIDDEN}  # {location}" if is_hidden else f"{line} = {_toml(entry)}  # {location}"
     else:
         location = _location(setting.path, sources)
-        is_hidden = setting.is_secret or _has_credentials(value)
+        is_hidden = setting.is_secret or has_credentials(value)
         yield f"# {name} {_HIDDEN}  # {location}" if is_hidden else f"{name} = {_toml(value)}  # {location}"
-
-
-def _has_credentials(value: Any) -> bool:
-    return isinstance(value, str) and has_credentials(value)
 
 
 def _location(path: Sequence[str], sources: Sequence[Source]) -> str:

@@ -57,12 +57,12 @@ class Account:
 
 
 _COUNTS: Final = tuple(field.name for field in fields(Account))
-_UNJUDGED_SQL: Final = "sum(CASE WHEN watermark_before IS NULL THEN counted ELSE 0 END) AS unjudged"
+UNJUDGED_SQL: Final = "sum(CASE WHEN watermark_before IS NULL THEN counted ELSE 0 END) AS unjudged"
 
 
 def account_sql(ledger: DeltaTable) -> str:
     """Returns the columns of a SELECT for `account_of`."""
-    return f"sum(to_offset - from_offset) AS offsets, {sums_sql(ledger, _COUNTS[1:-1])}, {_UNJUDGED_SQL}"
+    return f"sum(to_offset - from_offset) AS offsets, {sums_sql(ledger, _COUNTS[1:-1])}, {UNJUDGED_SQL}"
 
 
 def account_of(row: Row) -> Account:

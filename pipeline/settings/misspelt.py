@@ -72,7 +72,7 @@ def _problem_text(problem: Mapping[str, Any], sources: Sequence[Source]) -> str:
         return f"{name}: there is no such setting{f' (in {location})' if location else ''}{suggestion}"
     message, value = _message(problem, path, source), problem["input"]
     # A secret must not be shown, and a whole section may contain one.
-    is_hidden = _is_secret(path) or (isinstance(value, str) and has_credentials(value))
+    is_hidden = _is_secret(path) or has_credentials(value)
     found = f"found {quoted(value)}" if isinstance(value, str | int | float) and not is_hidden else ""
     words = " ".join(filter(None, [found, f"in {location}" if location else ""]))
     return f"{name}: {message}{f' ({words})' if words else ''}".removeprefix(": ")

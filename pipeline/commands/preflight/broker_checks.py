@@ -92,10 +92,11 @@ class Cluster:
         of_brokers = self._config().get("message.timestamp.type") == "LogAppendTime"
         whose = "the brokers' clock" if of_brokers else "a producer's clock"
         newest, is_new = self._watch_newest()
-        ahead = newest - self.now()
+        now = self.now()
+        ahead = newest - now
         if newest < 0:
             yield passed("clocks", "the topic has no record yet, so clocks cannot be compared")
-        elif not rules.is_arrival(newest, self.now(), policy.max_age_ms):
+        elif not rules.is_arrival(newest, now, policy.max_age_ms):
             yield warning(
                 "clocks",
                 f"the newest Kafka timestamp is {newest}, which is no time in milliseconds near this host's clock: "

@@ -16,13 +16,14 @@ from pipeline.event_time.reports import Report
 from pipeline.event_time.strategies import Bounded
 from pipeline.fold.grouping_sets import groupings
 from pipeline.reading.advice.tradeoff import BoundStep, EventHistory, EventsBySlack
+from pipeline.reading.ledger_summary import UNJUDGED_SQL
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, find_table
 
 _EVENTS_SQL: Final = (
-    "SELECT epoch, sum(CASE WHEN watermark_before IS NULL THEN too_late ELSE counted + too_late END) AS judged, "
-    "sum(CASE WHEN watermark_before IS NULL THEN counted ELSE 0 END) AS unjudged FROM ledger GROUP BY epoch"
+    "SELECT epoch, sum(CASE WHEN watermark_before IS NULL THEN too_late ELSE counted + too_late END) AS judged, "  # noqa: S608 - ours
+    f"{UNJUDGED_SQL} FROM ledger GROUP BY epoch"
 )
 _STEPS_SQL: Final = (
     "SELECT epoch, batch, max(watermark) AS watermark, max(committed_at) AS committed_at FROM ledger "

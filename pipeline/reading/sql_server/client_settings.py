@@ -159,7 +159,8 @@ class ClientSettings:
 
     def unreported(self) -> Mapping[str, str]:
         """Returns the changed values to send to the client; each change once."""
-        reported = {setting.name: self.values[setting.name] for setting in _SETTINGS if setting.is_reported}
+        values = self.values
+        reported = {setting.name: values[setting.name] for setting in _SETTINGS if setting.is_reported}
         changed = {name: value for name, value in reported.items() if self._reported.get(name) != value}
         self._reported = reported
         return changed

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from pipeline.reading.sql_server.wire import Body, Refused
+from pipeline.reading.sql_views import text_sql
 
 _YEAR_2000: Final = datetime(2000, 1, 1)  # noqa: DTZ001 - the type says whether it is UTC
 _NEGATIVE: Final = 0x4000
@@ -96,8 +97,7 @@ def literal_of(value: bytes | None, oid: int, form: int) -> str:
         return f"CAST([{', '.join(literal_of(item, _ARRAYS[oid], form) for item in items)}] AS {name})"
     kind = _TYPES.get(oid, _Type(""))
     text = _text(value) if form != 1 or oid in _TEXTS else _text_of_binary(value, oid, kind)
-    quoted = "'" + text.replace("'", "''") + "'"
-    return f"CAST({quoted} AS {name})" if kind.name else quoted
+    return f"CAST({text_sql(text)} AS {name})" if kind.name else text_sql(text)
 
 
 def _name_of(oid: int) -> str:

@@ -44,9 +44,7 @@ def _found(node: dict[str, Any], columns: Mapping[str, str]) -> Iterator[tuple[d
             if item.get("function_name") == "unnest":
                 yield item["children"][0], oid_of(name or "VARCHAR", is_list=True)
     elif expression:
-        sides = [
-            node[side] for side in ("left", "right", "input", "lower", "upper") if isinstance(node.get(side), dict)
-        ]
+        sides = [node[side] for side in _SIDES if isinstance(node.get(side), dict)]
         sides += node["children"] if kind in ("COMPARE_IN", "COMPARE_NOT_IN") else []
         name = next((name for side in sides if (name := _type_name(side, columns))), None)
         yield from ((side, oid_of(name)) for side in sides if name)
