@@ -38,7 +38,7 @@ MANY = ("--batch.max-records", "20000")
 """A service that is never overloaded, on a slow machine either."""
 OF_OTHERS = re.compile(
     r"^WARNING: Using incubator modules.*\n"
-    r"|\nthread '[^']+' .*panicked.*\n.*\n|^stack backtrace:\n|^note: Some details.*\n",
+    r"|\nthread '[^']+' .*panicked.*\n.*\n|^stack backtrace:\n|^note: .*\n",
     re.MULTILINE,
 )
 """Lines that Java prints before Spark has configured its log, and lines of delta-rs's threads about refused files.
