@@ -13,6 +13,7 @@ from pipeline.errors import SetUpError, Unreachable
 from pipeline.event_time.policy import Policy
 from pipeline.fold.casts_of_texts import require_no_cast_of_text
 from pipeline.fold.fold_plan import FoldPlan
+from pipeline.fold.pseudonym_columns import ToPseudonym, pseudonymizer
 from pipeline.fold.record_columns import BatchContext, named_sql
 from pipeline.instants import now_ms
 from pipeline.kafka.mirror import OffsetMirror
@@ -120,7 +121,8 @@ def _resources(
     observer.follow(topic.offsets)
     spark = spark_session(settings.spark, settings.log_format, jar_sets_of(settings))
     schemas.load()
-    check_plan(spark, schemas.known, policy)
+    to_pseudonym = pseudonymizer(spark, pseudonyms) if pseudonyms else None
+    plan = plan_fold(spark, schemas.known, policy, len(topic.log_ends()), to_pseudonym, tuning)
     mirror = OffsetMirror(settings.kafka)
     stack.callback(mirror.close)
     return Resources(
@@ -128,6 +130,7 @@ def _resources(
         warehouse=settings.warehouse,
         policy=policy,
         schemas=schemas,
+        plan=plan,
         malformed=settings.dead_letters.malformed(),
         topic=topic,
         ledger=Ledger(settings.warehouse, many_files=tuning.ledger_files),
@@ -155,13 +158,23 @@ def _large(spark: SparkSession, settings: Settings, observer: Observer) -> Large
     return LargeJobs(SparkExecutors(spark) if reach else None, settings.spark.large_from, observer.assigned)
 
 
-def check_plan(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> None:
-    """Plans a fold of no records. Raises SetUpError if schemas, mapping or SQL of the settings cannot be used."""
+def plan_fold(
+    spark: SparkSession,
+    schemas: EventSchemas,
+    policy: Policy,
+    partitions: int = 1,
+    to_pseudonym: ToPseudonym | None = None,
+    tuning: Tuning = STANDARD,
+) -> FoldPlan:
+    """Returns a plan with which no records were folded.
+
+    Raises SetUpError if schemas, mapping or SQL of the settings cannot be used.
+    """
     sql = {f"reports.{report.name}.where": report.where for report in policy.reports}
     conditions = {name: text for name, text in {**sql, "time.marker": policy.strategy.marker}.items() if text}
     no_records = spark.createDataFrame([], "key binary, value binary, partition int, offset long, kafka_timestamp long")
     try:
-        plan = FoldPlan(schemas, policy, 1)
+        plan = FoldPlan(schemas, policy, partitions, to_pseudonym, chunk_bytes=tuning.chunk_bytes)
         plan.fold(decoded(no_records, plan.decoding_plan), BatchContext(None, 0))
         if conditions:
             remedy = ", or set schemas.mapping.types.{field} to {declared}" if schemas.format == "json" else ""
@@ -171,6 +184,7 @@ def check_plan(spark: SparkSession, schemas: EventSchemas, policy: Policy) -> No
         names = " or ".join(conditions)
         subject = f"{names} is no condition on an event" if names else "the schemas cannot be read"
         raise SetUpError(f"{subject}: {reason}") from error
+    return plan
 
 
 def schema_store(settings: Settings, warehouse: str = "") -> SchemaStore:

@@ -54,8 +54,9 @@ class FoldPlan:
         Raises SetUpError if `schemas` lack a field.
         """
         self.chunk_bytes = chunk_bytes
-        self.erased = erased
         self.partitions = partitions
+        self._made_of = (schemas, policy, partitions, erased)
+        self._to_pseudonym = to_pseudonym
         self.consumers = policy.consumers
         self.groupings = grid = groupings(policy.consumers)
         self._records = RecordColumns(schemas, policy, partitions, grid, to_pseudonym, erased)
@@ -70,6 +71,14 @@ class FoldPlan:
         self._unpacked = Selection([F.col(c.GROUPING), *parts, *field_columns(f"{REJECTED}[0]"), *unchanged])
         self._rejected = [F.col(POSITION), F.lit(0).alias(c.GROUPING), *parts, *field_columns(REJECTED)]
         self._ages, self._age_sums = statistic_columns(grid.keys)
+
+    def adapted(
+        self, schemas: EventSchemas, policy: Policy, partitions: int, erased: ErasedRecords | None
+    ) -> "FoldPlan":
+        """Returns this plan if it was made of these, else one that is."""
+        if self._made_of == (schemas, policy, partitions, erased):
+            return self
+        return FoldPlan(schemas, policy, partitions, self._to_pseudonym, erased, self.chunk_bytes)
 
     @property
     def decoding_plan(self) -> str:

@@ -11,7 +11,6 @@ from pipeline.event_time.tallies import Tallies
 from pipeline.fold import driver_chunks
 from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.fold_result import FoldResult, InSpark, OnDriver
-from pipeline.fold.pseudonym_columns import pseudonymizer
 from pipeline.fold.record_columns import BatchContext
 from pipeline.kafka.ranges import TopicRanges
 from pipeline.runtime.java_process import heap_bytes
@@ -32,7 +31,7 @@ class FoldedBatch:
 
 
 class FoldStep:
-    """Folds batch after batch; reuses the plan until schemas, partitions or erased users change."""
+    """Folds batch after batch; reuses the plan until schemas, policy, partitions or erased users change."""
 
     def __init__(self, resources: Resources, remembered: RememberedIds | None) -> None:
         """`remembered` are the event ids that the tables have; None if events are not deduplicated."""
@@ -41,7 +40,7 @@ class FoldStep:
         room = driver_chunks.driver_room(heap_bytes(resources.spark))
         self._guesses = Guesses(resources.large, room, resources.tuning.large_batch_records)
         self._erased = ErasureNotice(resources.warehouse, resources.spark)
-        self._plan: FoldPlan | None = None
+        self._plan = resources.plan
 
     @contextmanager
     def fold(self, records: TopicRanges, before: Progress) -> Iterator[FoldedBatch]:
@@ -57,7 +56,6 @@ class FoldStep:
                 )
                 if not has_learned:
                     yield folded
-            self._plan = None if has_learned else self._plan
 
     def committed(self, ids: Ids | None, tallies: Tallies, after: Progress) -> None:
         """Takes note of a committed batch: the ids of its counted events, its tallies and the progress after it."""
@@ -88,11 +86,7 @@ class FoldStep:
             yield FoldedBatch(result, context.now, ids)
 
     def _plan_for(self, before: Progress) -> FoldPlan:
-        erased, plan = self._erased.refresh(), self._plan
-        if plan is None or plan.partitions != len(before.positions) or plan.erased is not erased:
-            pseudonyms = self._resources.pseudonyms
-            to_pseudonym = pseudonymizer(self._resources.spark, pseudonyms) if pseudonyms else None
-            schemas, chunk_bytes = self._resources.schemas.known, self._resources.tuning.chunk_bytes
-            plan = FoldPlan(schemas, before.policy, len(before.positions), to_pseudonym, erased, chunk_bytes)
-            self._plan = plan
-        return plan
+        self._plan = self._plan.adapted(
+            self._resources.schemas.known, before.policy, len(before.positions), self._erased.refresh()
+        )
+        return self._plan

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from pipeline.event_time.malformed import MalformedLimit
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.table_retention import TableRetention
+from pipeline.fold.fold_plan import FoldPlan
 from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.topic import Topic
 from pipeline.metrics.observer import Observer
@@ -44,6 +45,8 @@ class Resources(Ground):
 
     spark: SparkSession
     schemas: SchemaStore
+    plan: FoldPlan
+    """The fold as it was planned before the epoch opened."""
     malformed: MalformedLimit
     mirror: OffsetMirror
     observer: Observer

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from pipeline.app import check_plan
+from pipeline.app import plan_fold
 from pipeline.errors import SetUpError
 from pipeline.event_time.checks import Check
 from pipeline.runtime.spark import spark_session
@@ -58,4 +58,4 @@ def test_a_start_refuses_a_condition_that_cannot_mean_what_it_says(where: str) -
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
     policy = Settings.model_validate({"reports": {"few": {"where": where}}}).policy()
     with pytest.raises(SetUpError, match=r"reports\.few\.where"):
-        check_plan(spark, EventSchemas({1: json.dumps(SCHEMA)}, MAPPED), policy)
+        plan_fold(spark, EventSchemas({1: json.dumps(SCHEMA)}, MAPPED), policy)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pytest
 
-from pipeline.app import check_plan
+from pipeline.app import plan_fold
 from pipeline.decoding.decode import decoded, reader
 from pipeline.decoding.json_projection import JsonProjection
 from pipeline.errors import SetUpError
@@ -211,11 +211,11 @@ def test_a_start_refuses_a_condition_that_reads_a_text_as_a_number(where: str, s
     policy = Settings.model_validate({"reports": {"few": {"where": where}}}).policy()
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
     with pytest.raises(SetUpError, match=sentence) if sentence else nullcontext():
-        check_plan(spark, EventSchemas({}, MAPPED, format="json"), policy)
+        plan_fold(spark, EventSchemas({}, MAPPED, format="json"), policy)
 
 
 @pytest.mark.jvm
 def test_a_start_accepts_such_a_condition_with_a_declared_type() -> None:
     policy = Settings.model_validate({"reports": {"few": {"where": "size > 5"}}}).policy()
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
-    check_plan(spark, EventSchemas({}, replace(MAPPED, types={"size": "number"}), format="json"), policy)
+    plan_fold(spark, EventSchemas({}, replace(MAPPED, types={"size": "number"}), format="json"), policy)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, event, given, settings
 
-from pipeline.app import check_plan
+from pipeline.app import plan_fold
 from pipeline.decoding.decode import decoded, projection_of, reader
 from pipeline.decoding.mapping import MappedProjection
 from pipeline.decoding.projection import OwnProjection
@@ -137,7 +137,7 @@ def test_what_check_accepts_the_service_folds_and_what_it_refuses_is_a_sentence(
     policy = Settings.model_validate({"reports": {"few": {"keys": ["user_id"], "where": condition}}}).policy()
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
     written = {schema_id: record for schema_id, record in records.items() if record is not None}
-    if refusal(lambda: check_plan(spark, known, policy)) or not written:
+    if refusal(lambda: plan_fold(spark, known, policy)) or not written:
         return
     values = [header(schema_id) + body_of(schemas[schema_id], record) for schema_id, record in written.items()]
     cut = [value[: len(value) // 2] for value in values]

@@ -110,6 +110,7 @@ class Process:
             meaning=Meaning.of(Settings()),
             spark=nothing,
             schemas=nothing,
+            plan=nothing,
             malformed=MalformedLimit(1.0, 1000),
             mirror=nothing,
             observer=nothing,

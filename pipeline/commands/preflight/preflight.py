@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from pipeline.app import check_plan, require_all, schema_store
+from pipeline.app import plan_fold, require_all, schema_store
 from pipeline.commands.preflight import machine_checks, warehouse_checks
 from pipeline.commands.preflight.broker_checks import Cluster
 from pipeline.commands.preflight.check_result import CheckResult, Level, failure, passed, results_of
@@ -42,7 +42,7 @@ def _schemas(settings: Settings) -> Iterator[CheckResult]:
     """Checks that the service can read events of the schemas, with the conditions of the settings."""
     schemas = schema_store(settings)
     schemas.load()
-    check_plan(spark_session(settings.spark), schemas.known, settings.policy())
+    plan_fold(spark_session(settings.spark), schemas.known, settings.policy())
     versions = f"versions {', '.join(map(str, schemas.known.texts))}"
     yield passed("schemas", "JSON, which is read without schemas" if settings.schemas.format == "json" else versions)
 

@@ -12,14 +12,13 @@ from pyspark.sql import functions as F
 
 from command_line.counts import counted
 from pipeline import columns as c
-from pipeline.app import check_plan, schema_store
+from pipeline.app import plan_fold, schema_store
 from pipeline.commands.preflight.check_result import CheckResult, failure, passed, warning
 from pipeline.decoding.decode import reader
 from pipeline.decoding.wire_format import FRAME_BYTES
 from pipeline.event_time.checks import Check
 from pipeline.event_time.policy import Verdict
 from pipeline.event_time.tallies import Statistic, Tallies
-from pipeline.fold.fold_plan import FoldPlan
 from pipeline.fold.fold_result import InSpark
 from pipeline.fold.record_columns import BatchContext, named_sql
 from pipeline.kafka.clients import librdkafka_client
@@ -178,8 +177,7 @@ def _judge(schemas: SchemaStore, settings: Settings, newest: TopicRanges, now: i
     """Returns the verdicts and the records; asks the registry for schemas that they name, and stores nothing."""
     schemas.load()
     while True:
-        check_plan(newest.spark, schemas.known, settings.policy())
-        plan = FoldPlan(schemas.known, settings.policy(), len(newest.ends))
+        plan = plan_fold(newest.spark, schemas.known, settings.policy(), len(newest.ends))
         records = newest.read(plan.decoding_plan)
         result = InSpark(plan, plan.packed(plan.keyed(records, BatchContext(None, now))), now, None)
         statistics: list[Statistic] = [*result.statistics]
