@@ -73,7 +73,7 @@ def test_the_warm_up_ends_with_a_slice_so_that_every_slice_after_it_counts(capsy
 def test_a_small_drain_is_measured_verified_and_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in SMALL_DRIVER.items():
         monkeypatch.setenv(name, value)
-    options = "--only drain,formats --jobs ours --events 5000 --drains 1 --backlog-users 50 --repeat 1"
+    options = "--only drain --jobs ours --events 5000 --drains 1 --backlog-users 50 --repeat 1"
     assert main(options.split(), tmp_path) == 0
     document = json.loads(next(tmp_path.glob("*.json")).read_text())
     assert list(document["drain"]) == ["50"]
@@ -83,4 +83,3 @@ def test_a_small_drain_is_measured_verified_and_written_down(tmp_path: Path, mon
     assert drain["notes"]["totals"]["records"] == 5000
     assert drain["window_rows"] == drain["notes"]["totals"]["page_views"] > 0
     assert ours["rate"] > 0
-    assert {*document["formats"]} == {"tidemark, avro", "tidemark, json"}

@@ -88,7 +88,8 @@ def test_bytes_around_the_handshake_are_never_read_as_messages(encrypted: Encryp
         stranger.shutdown(socket.SHUT_WR)
         while piece := stranger.recv(4096):
             answer += piece
-    assert answer[:1] == b"S"
+    # A server that closes before it has read all of it may take back its answer.
+    assert answer[:1] in (b"S", b"")
     assert b"FATAL" not in answer
     assert b"SCRAM" not in answer
 

@@ -38,6 +38,7 @@ def test_java_of_a_session_has_the_archive_in_its_memory() -> None:
 
 
 @pytest.mark.jvm
+@pytest.mark.nightly
 def test_an_incomplete_archive_is_not_used(tmp_path: Path) -> None:
     """Java dies of one of which a part is missing."""
     made = subprocess.run(

@@ -36,7 +36,7 @@ def imitated_registry(answers: MutableMapping[str, Any], requests: list[str] | N
             """Prints nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 

@@ -60,7 +60,7 @@ class TokenServer:
         return (f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={self.keys_url}",)
 
     def __enter__(self) -> Self:
-        Thread(target=self._server.serve_forever, daemon=True).start()
+        Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         return self
 
     def __exit__(
