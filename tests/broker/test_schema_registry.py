@@ -230,6 +230,7 @@ def test_ids_and_references_are_of_the_context_of_the_subject(
 
 
 @pytest.mark.parametrize("status", [401, 407, 408, 429, 500, 502, 503])
+@pytest.mark.slow
 def test_an_answer_that_does_not_concern_the_id_is_an_outage_unless_another_address_answers(status: int) -> None:
     path = "/schemas/ids/7"
     with imitated_registry({path: (status, b"")}) as down, imitated_registry({path: {"schema": OURS}}) as up:

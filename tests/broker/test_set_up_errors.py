@@ -75,12 +75,14 @@ def test_a_topic_name_that_no_topic_can_have(broker: Cluster, tmp_path: Path, re
     assert "there is no topic no such topic!" in refused(*where(broker, "no such topic!", tmp_path))
 
 
+@pytest.mark.slow
 def test_a_broker_that_is_down_is_reported(closed_port: int, tmp_path: Path, refused: Refused) -> None:
     down = Cluster(f"127.0.0.1:{closed_port}")
     said = refused(*where(down, "clicks", tmp_path), "--kafka.connect-timeout=200ms")
     assert f"no Kafka broker at 127.0.0.1:{closed_port} answered within 0.2 s" in said
 
 
+@pytest.mark.slow
 def test_no_request_to_a_broker_outlasts_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     patience = set[float]()
 

@@ -57,6 +57,7 @@ def test_a_missing_table_is_found_once_it_exists(tmp_path: Path, opened: list[st
     assert handles.find(LEDGER.name) is not None
 
 
+@pytest.mark.slow
 def test_a_recreated_warehouse_gets_new_handles(tmp_path: Path) -> None:
     folder = tmp_path / "warehouse"
     Site(folder, PAGE_VIEWS_ALONE).open().batch(Event(1), Event(11))

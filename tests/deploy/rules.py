@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +30,7 @@ _NOT_NAMES: Final = r"""
 """
 
 
+@cache
 def rules() -> list[dict[str, Any]]:
     """Every rule, recording ones and alerts."""
     groups = [group for file in sorted(RULES.glob("*.yml")) for group in parsed(file.read_text())["groups"]]

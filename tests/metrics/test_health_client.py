@@ -65,6 +65,7 @@ def health_within(seconds: float, metrics: MetricsSettings, monkeypatch: pytest.
         (UNHEALTHY, PATIENCE_S, "is unhealthy: Unhealthy: old"),
     ],
 )
+@pytest.mark.slow
 def test_a_service_that_listens_is_not_called_stopped(
     answer: bytes | None, within_s: float, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,6 +73,7 @@ def test_a_service_that_listens_is_not_called_stopped(
         assert sentence in health_within(within_s, metrics, monkeypatch).sentence
 
 
+@pytest.mark.slow
 def test_an_unhealthy_service_that_sends_no_sentence_is_called_unhealthy(monkeypatch: pytest.MonkeyPatch) -> None:
     sentences = []
     with answering(SILENT_BODY) as metrics:

@@ -26,6 +26,7 @@ def test_each_text_occurs_once_in_its_file_and_is_changed() -> None:
     assert [mutant.name for mutant in MUTANTS if mutant.find == mutant.replace] == []
 
 
+@pytest.mark.slow
 def test_each_mutant_of_python_is_python(tmp_path: Path) -> None:
     for mutant in MUTANTS:
         if mutant.file.endswith(".py"):

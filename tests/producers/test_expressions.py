@@ -23,6 +23,7 @@ def possessive_groups(source: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.slow
 def test_no_group_is_possessive(package: str) -> None:
     files = [*(ROOT / package).rglob("*.py")]
     assert files

@@ -16,6 +16,8 @@ from pipeline.commands.supervise import supervise
 from pipeline.errors import BrokenChain, Replaced, SetUpError, TransientError, Unreachable
 from pipeline.settings.model import KafkaSettings, MetricsSettings, Settings
 
+pytestmark = pytest.mark.slow
+
 JAVA = (
     "An error occurred while calling o8.collectToPython.\n: org.apache.spark.SparkException: Job aborted.\nCaused by: "
 )

@@ -95,6 +95,7 @@ def test_the_bill_of_materials_has_no_time_and_number_of_its_own(built: Path) ->
     assert bill["metadata"]["timestamp"] == time.stdout.strip()
 
 
+@pytest.mark.slow
 def test_a_build_imports_what_is_shipped_and_what_builds_and_no_tool_of_tests() -> None:
     """The environment of `make release` has no more: tools of tests are hidden."""
     tools = ["hypothesis", "pytest", "playwright", "yaml", "helm_python", "polars", "testcontainers", "jdk", "mkdocs"]

@@ -27,6 +27,8 @@ from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.warehouse import rows
 from tests.verify.site import GROWING, MINUTE, POLICY, REPORTS, TIMED, Event, Site
 
+pytestmark = pytest.mark.slow
+
 BEGUN = Report(
     "begun",
     Grid(10 * MINUTE, 10 * MINUTE),

@@ -50,6 +50,7 @@ def lines(setting: Setting, value: Any) -> str:
     return "\n".join(setting_lines([Source("environment", nested(setting, value), {setting.path: MARK})]))
 
 
+@pytest.mark.slow
 def test_no_setting_shows_what_may_be_a_secret() -> None:
     for setting, secret in product(catalogue(), (*SECRETS, *PEOPLE)):
         if setting.form in ("FIELD", "FIELD,...") and secret.isalnum():

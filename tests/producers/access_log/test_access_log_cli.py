@@ -65,6 +65,7 @@ def test_a_log_that_is_not_there_is_a_set_up_error(needed: list[str], capsys: py
     assert f"there is no file {log}; correct its path, or start the web server first" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_files_that_look_like_history_but_are_not_read_are_listed(
     needed: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,6 +24,7 @@ def test_each_look_at_a_character_is_a_step(source: str, method: str, text: str,
     assert regex_steps(re.compile(source), method, text) == steps
 
 
+@pytest.mark.slow
 def test_an_expression_that_backtracks_takes_four_times_the_steps_for_twice_the_text() -> None:
     quadratic, linear = re.compile(r".+? \[([^]]+)\] x"), re.compile(r"(?:[^ ]*+ )*+x")
     counts = {
