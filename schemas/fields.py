@@ -38,7 +38,8 @@ def schema_id_of(text: str) -> int:
 class EventFields:
     """The names of fields; a field of a nested record has dots in its name, such as `customer.id`.
 
-    In JSON a number between dots is an index in an array, as in `items.0.id`.
+    In JSON a number between dots is an index in an array, as in `items.0.id`. A path leads on inside of a text that is
+    JSON, and in a list of records with `key` and `value` to the value of a key.
     """
 
     user: str = "user_id"

@@ -15,6 +15,9 @@ import org.apache.spark.sql.vectorized.ColumnVector;
 /**
  * Decodes JSON values into columns. A row is null in all columns if the value is not one object or array in UTF-8, with
  * or without the frame of a schema registry. Texts stay where they are, unless they have escapes.
+ *
+ * <p>A path leads on inside of a text that is JSON, and in a list of objects with {@code key} and {@code value} to the
+ * value of a key.
  */
 final class JsonDecoder implements ValueDecoder {
     private static final int MOST_DEPTH = 500;
@@ -116,9 +119,49 @@ final class JsonDecoder implements ValueDecoder {
         } else {
             int index = 0;
             for (JsonToken item = parser.nextToken(); item != JsonToken.END_ARRAY; item = parser.nextToken()) {
+                int from = start + (int) parser.currentTokenLocation().getByteOffset();
                 inner(parser, item, path.index(index++), row);
+                if (item == JsonToken.START_OBJECT && path.hasKeys()) {
+                    keyed(from, path, row);
+                }
             }
         }
+    }
+
+    /** Reads the value of an object with a key, which begins at a byte, if a path asks for the key. */
+    private void keyed(int from, JsonPath path, int row) throws IOException {
+        int outer = start;
+        start = from;
+        try {
+            String key = keyAt(from);
+            JsonPath place = key == null ? null : path.key(key);
+            if (place != null) {
+                place.clear();
+                try (JsonParser item = factory.createParser(bytes, from, end - from)) {
+                    item.nextToken();
+                    for (String name = item.nextFieldName(); name != null; name = item.nextFieldName()) {
+                        inner(item, item.nextToken(), name.equals("value") ? place : null, row);
+                    }
+                }
+            }
+        } finally {
+            start = outer;
+        }
+    }
+
+    private String keyAt(int from) throws IOException {
+        String key = null;
+        try (JsonParser item = factory.createParser(bytes, from, end - from)) {
+            item.nextToken();
+            for (String name = item.nextFieldName(); name != null; name = item.nextFieldName()) {
+                JsonToken token = item.nextToken();
+                if (name.equals("key")) {
+                    key = token == JsonToken.VALUE_STRING ? item.getText() : null;
+                }
+                item.skipChildren();
+            }
+        }
+        return key;
     }
 
     private void inner(JsonParser parser, JsonToken token, JsonPath path, int row) throws IOException {
@@ -135,11 +178,40 @@ final class JsonDecoder implements ValueDecoder {
             at++;
         }
         if (at < end && bytes[at] == '"') {
-            path.put(JsonToken.VALUE_STRING, bytes, from + 1, at - from - 1, row);
+            text(bytes, from + 1, at, path, row);
             return;
         }
         byte[] copy = unescaped(parser, from);
-        path.put(JsonToken.VALUE_STRING, copy, 0, copy.length, row);
+        text(copy, 0, copy.length, path, row);
+    }
+
+    private void text(byte[] array, int from, int to, JsonPath path, int row) {
+        if (path.hasPlaces() && JsonText.isValue(array, from, to)) {
+            insideText(array, from, to, path, row);
+        }
+        path.put(JsonToken.VALUE_STRING, array, from, to - from, row);
+    }
+
+    /** Reads an object or array in a text, which may turn out to be none. */
+    private void insideText(byte[] array, int from, int to, JsonPath path, int row) {
+        byte[] outer = bytes;
+        int outerStart = start;
+        int outerEnd = end;
+        bytes = array;
+        start = from;
+        end = to;
+        try (JsonParser parser = factory.createParser(array, from, to - from)) {
+            inside(parser, parser.nextToken(), path, row);
+            if (parser.nextToken() != null) {
+                throw Malformed.INSTANCE;
+            }
+        } catch (IOException | RuntimeException error) {
+            path.clear();
+        } finally {
+            bytes = outer;
+            start = outerStart;
+            end = outerEnd;
+        }
     }
 
     /** Returns the text in UTF-8; half a surrogate pair has none: then the text as it is written, and a byte that is not UTF-8. */

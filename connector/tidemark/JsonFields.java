@@ -34,7 +34,7 @@ record JsonFields(List<Field> fields) {
     /**
      * A field.
      *
-     * @param path names in objects, and indices in arrays
+     * @param path names in objects, indices in arrays, and keys in lists of keys and values; also inside of texts
      * @param power the power of ten by which a number is multiplied to become milliseconds, for times
      */
     record Field(String name, List<String> path, As as, int power) {

@@ -11,6 +11,7 @@ final class JsonPath {
     private final List<JsonColumn> columns = new ArrayList<>();
     private final Map<String, JsonPath> names = new HashMap<>();
     private final Map<Integer, JsonPath> indices = new HashMap<>();
+    private final Map<String, JsonPath> keys = new HashMap<>();
     private int mostIndex = -1;
 
     /** Adds a column whose path, from its segment {@code depth} on, is inside of this place. */
@@ -27,6 +28,8 @@ final class JsonPath {
             int index = Integer.parseInt(segment);
             indices.put(index, inner);
             mostIndex = Math.max(mostIndex, index);
+        } else {
+            keys.put(segment, inner);
         }
     }
 
@@ -42,6 +45,15 @@ final class JsonPath {
     /** Returns the place of an item of an array, or null. */
     JsonPath index(int index) {
         return index > mostIndex ? null : indices.get(index);
+    }
+
+    boolean hasKeys() {
+        return !keys.isEmpty();
+    }
+
+    /** Returns the place of the value of a key in a list of keys and values, or null. */
+    JsonPath key(String key) {
+        return keys.get(key);
     }
 
     /** Forgets the values of the row: the last of several fields of one name counts. */

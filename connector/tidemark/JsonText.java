@@ -17,12 +17,17 @@ final class JsonText {
     static int start(byte[] array, int from, int to) {
         int frame = Frame.end(array, from, to, true);
         int start = afterMark(array, frame < 0 ? from : frame, to);
+        return isValue(array, start, to) && isUtf8(array, start, to) ? start : -1;
+    }
+
+    /** Returns whether bytes may be an object or array in UTF-8. */
+    static boolean isValue(byte[] array, int start, int to) {
         int first = start;
         while (first < to && isSpace(array[first])) {
             first++;
         }
-        boolean isValue = first < to && (array[first] == '{' || array[first] == '[');
-        return isValue && !hasZero(array, start, Math.min(start + OF_ENCODING, to)) && isUtf8(array, start, to) ? start : -1;
+        boolean isOpen = first < to && (array[first] == '{' || array[first] == '[');
+        return isOpen && !hasZero(array, start, Math.min(start + OF_ENCODING, to));
     }
 
     /** Passes a byte order mark. */

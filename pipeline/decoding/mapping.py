@@ -1,6 +1,6 @@
 """Events of a foreign schema: the fields that are read, and how they become user, time, kind and page."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -8,9 +8,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
-from pipeline.decoding.alignment import AlignedField, Alignment, Field, Needs, without_null
+from pipeline.decoding.alignment import AlignedField, Alignment, Field, without_null
 from pipeline.decoding.common_type import name_of, nullable_field, record_of
 from pipeline.decoding.field_names import words_of
+from pipeline.decoding.field_paths import aligned_along, along, column_inside, missing_in, type_inside
 from pipeline.decoding.projection import MISSING_TYPE, UNKNOWN_TYPE, Path, decoded_column
 from pipeline.errors import SetUpError
 from schemas.fields import VISIT, EventFields, EventSchemas, TimeUnit
@@ -35,15 +36,19 @@ class _Leaf:
     """Its dotted path in the settings."""
     path: tuple[str, ...]
     """The names of the records around the field, and its own, in the reader's schema."""
+    read: Any
+    """The type in the reader's schema at `path`."""
+    inside: Sequence[str]
+    """The names inside of a text or list at `path`."""
     type: Any
-    """The type in the reader's schema."""
+    """The type of the field itself."""
     written: Sequence[Any]
     """The type in each writer's schema."""
 
     @property
     def column(self) -> Column:
         """The decoded field."""
-        return decoded_column(self.path)
+        return column_inside(decoded_column(self.path), self.read, self.inside)
 
 
 class MappedProjection:
@@ -55,17 +60,18 @@ class MappedProjection:
         words = words_of(sql)
         paths = dict(_paths(self._mapping, words))
         mapped = {c.USER_ID, c.EVENT_TIME, c.EVENT_TYPE, c.PAGE_URL, *({c.EVENT_ID} & paths.keys())}
-        aligned = Alignment(schemas.texts, _needs(paths.values()), words - mapped)
-        self._leaves = _leaves(paths, aligned)
+        aligned, outside = aligned_along(schemas.texts, paths.values(), words - mapped)
+        self._leaves = _leaves(paths, aligned, outside)
         self._time_unit = _unit(self._leaves["time"], self._mapping.time_unit)
-        tops = {path.partition(".")[0] for path in paths.values()}
-        self._further = [name for name in aligned.named if name not in tops]
+        # A text or list that has mapped fields inside is read as a whole, so SQL may name it, too.
+        whole = {path.partition(".")[0] for path, count in outside.items() if "." in path and count == 1}
+        self._further = sorted({*aligned.named, *(words & whole & aligned.fields.keys())})
         self._fields = aligned.fields
         self.writers = aligned.writers
         """The rewritten schemas by schema id, as JSON."""
         self._is_read = f"{aligned.prefix}r"
         marker = {"name": self._is_read, "type": "boolean", "default": True}
-        mapped_fields = _fields_of(aligned.fields, {leaf.path: leaf.type for leaf in self._leaves.values()})
+        mapped_fields = _fields_of(aligned.fields, {leaf.path: leaf.read for leaf in self._leaves.values()})
         names = {field["name"] for field in mapped_fields}
         others = {
             field.name: field for field in map(aligned.fields.__getitem__, self._further) if field.name not in names
@@ -83,7 +89,8 @@ class MappedProjection:
     def paths(self) -> list[Path]:
         """Returns the fields of the reader schema that are read as columns."""
         further = [(self._fields[name].name,) for name in self._further]
-        return [(self._is_read,), *(leaf.path for leaf in self._leaves.values()), *further]
+        leaves = dict.fromkeys(leaf.path for leaf in self._leaves.values())
+        return [(self._is_read,), *leaves, *further]
 
     def columns(self) -> Sequence[Column]:
         """Returns event type, user, time and further decoded fields; all null if nothing was decoded."""
@@ -106,8 +113,12 @@ class MappedProjection:
     def _time(self, raw: Column) -> Column:
         """Returns milliseconds, null if the value is not a time; never an error, because the values are foreign."""
         unit = self._time_unit
+        if unit is None:
+            return F.coalesce(_number(raw).try_cast("long"), iso_millis(raw))
         if unit == "iso":
             return iso_millis(raw)
+        if self._leaves["time"].type == "string":
+            raw = _number(raw)
         if unit == "s":
             return F.try_multiply(raw, F.lit(1000)).try_cast("long")
         count = raw.try_cast("long")
@@ -170,10 +181,16 @@ def has_page(schemas: EventSchemas) -> bool:
     """
     if schemas.format == "json":
         return True
-    names = schemas.fields.page.split(".")
-    fields = [*_along(names, Alignment(schemas.texts, _needs([schemas.fields.page])).fields)]
-    kinds = [without_null(kind) for kind in fields[-1].types if kind is not None] if len(fields) == len(names) else []
-    return len(kinds) == len(schemas.texts) and all(name_of(kind) == "string" for kind in kinds)
+    page = schemas.fields.page
+    names = page.split(".")
+    aligned, outside = aligned_along(schemas.texts, [page])
+    fields = [*along(names[: outside[page]], aligned.fields)]
+    kinds = [kind for kind in fields[-1].types if kind is not None] if len(fields) == outside[page] else []
+    try:
+        inside = [name_of(type_inside(kind, names[outside[page] :], page)) for kind in kinds]
+    except SetUpError:
+        return False
+    return len(kinds) == len(schemas.texts) and {*inside} == {"string"}
 
 
 def _paths(fields: EventFields, words: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -189,20 +206,10 @@ def _paths(fields: EventFields, words: Collection[str]) -> Iterator[tuple[str, s
         yield c.EVENT_ID, fields.event_id
 
 
-def _needs(paths: Iterable[str]) -> Needs:
-    """Returns the fields with dotted `paths` as a tree."""
-    needs: Needs = {}
-    for path in paths:
-        inner = needs
-        for name in path.split("."):
-            inner = inner.setdefault(name, {})
-    return needs
-
-
-def _leaves(paths: Mapping[str, str], aligned: Alignment) -> dict[str, _Leaf]:
+def _leaves(paths: Mapping[str, str], aligned: Alignment, outside: Mapping[str, int]) -> dict[str, _Leaf]:
     """Returns the fields by their roles. Raises SetUpError if a schema lacks a field, or all fields of the user."""
     users = {role: path for role, path in paths.items() if _is_user(role)}
-    missing = {role: _missing(path, aligned) for role, path in paths.items()}
+    missing = {role: missing_in(path.split(".")[: outside[path]], aligned) for role, path in paths.items()}
     lack_all = set.intersection(*(set(missing[user]) for user in users))
     for role, path in paths.items():
         name = ",".join(users.values()) if role in users else path
@@ -210,33 +217,25 @@ def _leaves(paths: Mapping[str, str], aligned: Alignment) -> dict[str, _Leaf]:
             if role not in users or schema_id in lack_all:
                 raise SetUpError(f"schemas.mapping.{role} is {name}, but schema {schema_id} has no field {field}")
     never = {role for role, found in missing.items() if len(found) == len(aligned.schema_ids)}
-    return {role: _leaf(role.partition(" ")[0], path, aligned) for role, path in paths.items() if role not in never}
+    return {
+        role: _leaf(role.partition(" ")[0], path, aligned, outside[path])
+        for role, path in paths.items()
+        if role not in never
+    }
 
 
-def _missing(name: str, aligned: Alignment) -> dict[int, str]:
-    """Returns by schema id the part of a dotted path at which a schema ends, for schemas that lack the field."""
-    names, missing = name.split("."), dict[int, str]()
-    for depth, field in enumerate(_along(names, aligned.fields), 1):
-        for schema_id, kind in zip(aligned.schema_ids, field.types, strict=True):
-            if kind is None:
-                missing.setdefault(schema_id, ".".join(names[:depth]))
-    return missing
-
-
-def _leaf(role: str, name: str, aligned: Alignment) -> _Leaf:
+def _leaf(role: str, name: str, aligned: Alignment, outside: int) -> _Leaf:
     """Returns the field with the dotted path `name`. Raises SetUpError if it has an unfit type."""
-    fields = [*_along(name.split("."), aligned.fields)]
-    written = [without_null(kind) for kind in fields[-1].types if kind is not None]
-    kind = _read_as(role, name, fields[-1], written)
-    return _Leaf(name, tuple(field.name for field in fields), kind, written)
-
-
-def _along(names: Sequence[str], fields: Mapping[str, AlignedField]) -> Iterator[AlignedField]:
-    """Yields the field of each of the `names`, each inside the field before, up to one that is missing."""
-    for name in names:
-        if name in fields:
-            yield fields[name]
-            fields = fields[name].inner
+    names = name.split(".")
+    *_, field = fields = [*along(names[:outside], aligned.fields)]
+    path, inside = tuple(each.name for each in fields), names[outside:]
+    if inside:
+        read = nullable_field(field)["type"]
+        written = [type_inside(read, inside, f"schemas.mapping.{role} is {name}")]
+        return _Leaf(name, path, read, inside, _read_as(role, name, field, written), written)
+    written = [without_null(kind) for kind in field.types if kind is not None]
+    kind = _read_as(role, name, field, written)
+    return _Leaf(name, path, kind, (), kind, written)
 
 
 def _read_as(role: str, name: str, field: AlignedField, written: Sequence[Any]) -> Any:
@@ -268,8 +267,12 @@ def _fields_of(fields: Mapping[str, AlignedField], types: Mapping[tuple[str, ...
     ]
 
 
-def _unit(time: _Leaf, configured: TimeUnit | None) -> TimeUnit:
-    """Returns the unit of a time: the configured one, else that of the schemas.
+def _number(text: Column) -> Column:
+    return text.try_cast("decimal(38, 9)")
+
+
+def _unit(time: _Leaf, configured: TimeUnit | None) -> TimeUnit | None:
+    """Returns the unit of a time: the configured one, else that of the schemas; None for JSON in a text.
 
     Raises SetUpError if the schemas differ, or the field is not an instant.
     """
@@ -280,7 +283,8 @@ def _unit(time: _Leaf, configured: TimeUnit | None) -> TimeUnit:
             f"schemas.mapping.time is {name}, which is an Avro {wrong[0]}: it is no instant, name a timestamp"
         )
     if time.type == "string":
-        return configured or "iso"
+        is_json = time.inside and name_of(time.read) != "array"
+        return configured or (None if is_json else "iso")
     if configured == "iso":
         raise SetUpError(
             f"schemas.mapping.time_unit is iso, but {name} is a number: set s, ms, us or ns, as the producer writes it"

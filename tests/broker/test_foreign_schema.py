@@ -213,7 +213,7 @@ def _plain(avro: Any) -> Any:
         ({"user": "client.id"}, "schemas.mapping.user is client.id, but schema 1047 has no field client"),
         ({"user": "customer.name"}, "but schema 1047 has no field customer.name"),
         ({"user": "customer"}, "schemas.mapping.user is customer, which is record, not text or a whole number"),
-        ({"time": "trace.at"}, "but schema 1047 has no field trace.at"),
+        ({"time": "meta.at.ms"}, "but schema 1047 has no field meta.at.ms"),
         ({"kind": "meta.at"}, "schemas.mapping.kind is meta.at, which is long, not an enum or text"),
         ({"time_unit": "iso"}, "schemas.mapping.time_unit is iso, but meta.at is a number: set s, ms, us or ns"),
     ],

@@ -48,12 +48,30 @@ def event_of(value: bytes) -> Any:
 def at(event: Any, path: Sequence[str]) -> Any:
     """Returns the value at a path, None if it is missing."""
     for name in path:
+        if type(event) is str:
+            event = _inside(event)
         if isinstance(event, list):
-            is_index = re.fullmatch("0|[1-9][0-9]*", name) is not None and int(name) < len(event)
-            event = event[int(name)] if is_index else None
+            event = _in_list(event, name)
         else:
             event = event.get(name) if isinstance(event, dict) else None
     return event
+
+
+def _inside(text: str) -> Any:
+    """Returns the object or array that a text is, else None."""
+    try:
+        value = text.encode()
+        return event_of(value) if re.match(rb"[ \t\r\n]*[\[{]", value) else None
+    except (NotJson, UnicodeEncodeError):
+        return None
+
+
+def _in_list(items: list[Any], name: str) -> Any:
+    """Returns the item at an index, or the value of the last item with a key."""
+    if re.fullmatch("0|[1-9][0-9]*", name):
+        return items[int(name)] if int(name) < len(items) else None
+    of_key = [item for item in items if isinstance(item, dict) and type(key := item.get("key")) is str and key == name]
+    return of_key[-1].get("value") if of_key else None
 
 
 def text_of(value: Any) -> bytes | None:

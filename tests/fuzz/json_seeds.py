@@ -11,6 +11,13 @@ _EVENTS: Final[tuple[Any, ...]] = (
     {"act": 'tap\n"quoted" \U0001f600', "price": 5.25, "new": True, "meta": {"at": _NOW / 1000, "x": [[], {}]}},
     {"price": "7.5", "new": None, "@odd name": -0.0, "items": [None, [1, 2], {"id": "x"}], "customer": None},
     [{"id": "in an array"}, 2],
+    {"note": json.dumps({"user": {"id": "b\u00f6b"}}), "meta": json.dumps({"at": _NOW}), "customer": '{"id": 7}'},
+    {"note": '{"user": "{\\\\"id\\\\":5}"}', "items": '[{"id": 1}, 5, {"key": "size", "value": 2}]'},
+    {
+        "params": [{"key": "page", "value": {"text": "/a"}}, {"value": 3, "key": "size"}, {"key": "page"}, 7],
+        "items": [{"value": 4.5, "key": "size"}, {"key": "0", "value": {"id": "x"}}, {"key": ["size"], "value": 1}],
+    },
+    {"params": [{"value": {"text": "/b"}, "key": "page", "extra": [{"key": "page"}]}]},
     {"extra": {"deep": [{"er": [1, {"est": "\\"}]}]}, "customer": {"id": "a" * 300}, "meta": {"at": str(_NOW)}},
 )
 _FRAME: Final = b"\0\0\0\0\7"

@@ -34,6 +34,9 @@ FIELDS: Final[dict[str, tuple[str, str, int]]] = {
     "is new": ("new", "boolean", 0),
     "odd": ("@odd name", "text", 0),
     "first": ("0.id", "id", 0),
+    "in a text": ("note.user.id", "id", 0),
+    "of a key": ("params.page.text", "text", 0),
+    "item's": ("items.size", "number", 0),
 }
 WHOLE: Final = {"customer": "customer", "items": "items"}
 """Fields that are read as a whole and in parts."""
@@ -88,7 +91,8 @@ def differences(values: Sequence[bytes]) -> list[Any]:
     found = []
     for value, row in zip(values, read(values), strict=True):
         wanted = expected(value)
-        for name in ("second", "kind", "as text", "odd"):  # an array or object is read as it is written: see below
+        # An array or object is read as it is written: see below.
+        for name in ("second", "kind", "as text", "odd", "of a key"):
             if wanted[name] is None and row[name] is not None and row[name][:1] in b"[{":
                 wanted[name] = row[name]
         got = {name: _plain(row[name], wanted[name]) for name in FIELDS}
