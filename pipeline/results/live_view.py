@@ -18,12 +18,13 @@ from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, result_of
 _LIVE_SQL: Final = """
 WITH now AS (
   SELECT coalesce(max(watermark), {no_watermark}) AS watermark FROM {ledger}
+  WHERE batch = (SELECT max(batch) FROM {ledger})
 ), parts AS (
   SELECT panes.*, now.watermark AS reached FROM {panes} AS panes CROSS JOIN now
   WHERE panes.report = '{report}' AND panes.batch IN (SELECT batch FROM {ledger})
 ), {windowed}
 SELECT window_start, window_end, {keys}{measures}late_events, published_batch, {state} AS state
-FROM {result} AS published CROSS JOIN now {corrections}
+FROM {result} AS published CROSS JOIN now {corrections}{where}
 UNION ALL
 SELECT {start} AS window_start, {end} AS window_end, {keys}{so_far}
   CAST(sum(late_events) AS BIGINT), max(batch), 'open'
@@ -55,6 +56,8 @@ def live_sql(warehouse: str, report: Report, engine: Engine, *, corrected: bool)
         end=engine.time("end_ms"),
         state=_state_sql(report, kind, engine, corrected=corrected),
         corrections=_corrections_sql(report, kind, warehouse, engine) if corrected else "",
+        # After a reset of the watermark a published window may be open again.
+        where=f" WHERE window_end <= {engine.time('now.watermark')}" if report.windows.by_time else "",
     )
 
 

@@ -52,5 +52,8 @@ def _remembered_since(tables: WarehouseSnapshot) -> int:
     """
     openings = [opening for opening in tables.openings.values() if opening.policy.deduplicate]
     lateness = min((max(report.allowed_lateness_ms for report in each.policy.reports) for each in openings), default=0)
-    closed = max((time for opening in openings for time in opening.closed.values()), default=rules.NO_WATERMARK)
-    return max(tables.scalar("SELECT max(watermark) FROM ledger") - lateness, closed)
+    # A reset lowers both.
+    newest = [tables.openings[epoch] for epoch in sorted(tables.openings)][-1:]
+    closed = max((time for opening in newest for time in opening.closed.values()), default=rules.NO_WATERMARK)
+    watermark = tables.scalar(f"SELECT max(watermark) FROM ledger WHERE batch = {tables.newest}")
+    return max(watermark - lateness, closed)

@@ -18,6 +18,7 @@ from schemas.fields import EventSchemas
 from tests.support.conservation import assert_conserved
 from tests.support.folded import NOW, verdicts_of
 from tests.support.kafka_cluster import Cluster
+from tests.support.live_views import READERS, cells
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
 from tests.support.topic_writer import event, send, value_of
 from tests.support.warehouse import latest_batch, page_views, rows
@@ -25,7 +26,7 @@ from tests.support.warehouse import latest_batch, page_views, rows
 pytestmark = pytest.mark.jvm
 
 MakeTopic = Callable[..., str]
-WINDOW_MS, YEAR_MS = 10_000, 365 * 86_400_000
+WINDOW_MS, HOUR_MS, YEAR_MS = 10_000, 3_600_000, 365 * 86_400_000
 TIME = {"bound": "0s", "allowed_lateness": "0s", "idle_timeout": "1h", "max_future_skew": "1m"}
 
 
@@ -140,6 +141,27 @@ def test_a_watermark_that_a_wrong_clock_took_away_is_put_back_and_what_came_mean
     shown = page_views(tmp_path)
     assert [shown["ann", at, at + WINDOW_MS][0] for at in range(start, start + 3 * WINDOW_MS, WINDOW_MS)] == [1, 1, 1]
     assert shown["ann", (stood + WINDOW_MS) // WINDOW_MS * WINDOW_MS, (stood + 2 * WINDOW_MS) // WINDOW_MS * WINDOW_MS]
+
+
+def test_a_window_that_is_open_again_is_shown_as_open_by_every_reader(
+    broker: Cluster, make_topic: MakeTopic, tmp_path: Path
+) -> None:
+    topic = make_topic(1, **ANY_TIMESTAMP)
+    hour = (now_ms() // HOUR_MS + 2) * HOUR_MS
+    reports = {"page_views": {"keys": ["user_id"]}, "pairs": {"keys": ["user_id"], "window": {"count": 2}}}
+    settings = settings_of(broker, topic, tmp_path, time=TIME, window={"size": "1h"}, reports=reports)
+    with open_service(settings) as service:
+        take(
+            service, broker, topic, [[event("ann", hour), event("ann", hour + 5)], [event("bob", hour + 10 * HOUR_MS)]]
+        )
+    assert main(["reset-watermark", "--warehouse", str(tmp_path), "--yes"]) == 0
+    with open_service(settings) as service:
+        take(service, broker, topic, [[event("ann", hour + 20)]])
+        for name, reader in READERS.items():
+            shown = cells(reader(str(tmp_path), "page_views"), "state", "user_id", "page_views")
+            assert sorted(shown) == [("open", "ann", 3), ("open", "bob", 1)], name
+            shown = cells(reader(str(tmp_path), "pairs"), "state", "user_id", "page_views")
+            assert sorted(shown) == [("closed", "ann", 2), ("open", "ann", 1), ("open", "bob", 1)], name
 
 
 def test_there_is_nothing_to_put_back_where_the_watermark_is_not_ahead(

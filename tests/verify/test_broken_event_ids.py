@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipeline.amend.watermark_reset import reset
 from pipeline.event_time.event_ids import Ids
 from pipeline.fold.outputs import event_ids
 from pipeline.tables.appender import Appender
 from pipeline.tables.schemas import EVENT_IDS
 from tests.verify.conftest import play
 from tests.verify.plant import E, Rows, add, alter, change, ms, notes, sentences
-from tests.verify.site import PAGE_VIEWS_ALONE, Site
+from tests.verify.site import MINUTE, NOON, PAGE_VIEWS_ALONE, Site
 
 pytestmark = pytest.mark.slow
 OF_EVENT_IDS = slice(7, 8)
@@ -77,3 +78,13 @@ def test_a_violation_in_event_ids_is_reported(name: str, warehouse: Path) -> Non
 def test_a_record_without_a_verdict_is_reported_whatever_is_a_duplicate(warehouse: Path) -> None:
     alter(warehouse, "ledger", change({"batch": E + 5}, duplicate=1))
     assert "ledger: batch 1000000005, partition 0 has 2 records and 3 verdicts" in sentences(warehouse, slice(0, 1))
+
+
+def test_after_a_reset_events_of_windows_that_are_open_again_count_once(warehouse: Path, tmp_path: Path) -> None:
+    century = NOON + 100 * 365 * 24 * 60 * MINUTE
+    alter(warehouse, "ledger", change({"batch": E + 5}, watermark=century, max_event_time=century))
+    alter(warehouse, "event_ids", change({"id_high": 51}, event_time=ms(55)))
+    alter(warehouse, "event_ids", add({"id_high": 51}, batch=E + 4))
+    assert "was counted 2 times" not in sentences(warehouse, OF_EVENT_IDS)
+    reset(str(tmp_path), ms(50), "a wrong clock", confirmed=True)
+    assert "event_ids: the event 51 -51 was counted 2 times" in sentences(warehouse, OF_EVENT_IDS)
