@@ -25,7 +25,7 @@ from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import PANES, find_table
 from pipeline.tables.transactions import MERGED_APP
 
-_LATEST_SQL: Final = "SELECT max(window_end) AS latest FROM result WHERE window_end <= '{now}'"
+_LATEST_SQL: Final = "SELECT max(window_end) AS latest FROM result"
 
 
 def reset(warehouse: str, to_ms: int | None, reason: str, *, confirmed: bool) -> str:
@@ -51,7 +51,7 @@ def reset(warehouse: str, to_ms: int | None, reason: str, *, confirmed: bool) ->
     if watermark >= rows[0].watermark:
         raise SetUpError(f"the watermark is {was}, no later than {will}: there is nothing to lower")
     if confirmed:
-        _open(warehouse, rows, _opening(rows[0], before, Reset(watermark, reason)), watermark)
+        _open(warehouse, rows, _opening(warehouse, rows[0], before, Reset(watermark, reason)), watermark)
     done = "is lowered" if confirmed else "would be lowered; say --yes to do it"
     return f"The watermark of {warehouse} {done}: from {was} to {will}."
 
@@ -69,11 +69,15 @@ def _every_report(opening: Opening, warehouse: str) -> list[Report]:
     return layout.stored_reports({*opening.closed, *(report.name for report in opening.policy.reports)}, warehouse)
 
 
-def _opening(last: LedgerRow, before: Opening, reset: Reset) -> Opening:
+def _opening(warehouse: str, last: LedgerRow, before: Opening, reset: Reset) -> Opening:
     closed = settings_change.closed(
         before.policy, before.closed, last.watermark, [report.name for report in before.policy.reports]
     )
-    lowered = {name: min(until, reset.watermark) for name, until in closed.items()}
+    # A report that was dropped has rows but no panes: its windows would count a part of their events.
+    dropped = {*closed} - {report.name for report in before.policy.reports}
+    tables = {name: table for name in dropped if (table := find_table(name, warehouse))}
+    kept = {name: _latest_published(table) for name, table in tables.items()}
+    lowered = {name: max(min(until, reset.watermark), kept.get(name, 0)) for name, until in closed.items()}
     last_batch = last.batch if last.batch % EPOCH else before.last_batch
     return replace(before, closed=lowered, last_batch=last_batch, reset=reset, process=None)
 
@@ -108,7 +112,8 @@ def _final_until(warehouse: str, opening: Opening, now: int) -> int:
     return max(ends)
 
 
-def _latest_published(table: DeltaTable, now: int) -> int:
-    """Returns the latest end, in ms, of a published window that has ended at `now`; 0 without such a window."""
-    latest = rows_of(_LATEST_SQL.format(now=utc(now)), result=table)[0]["latest"]
+def _latest_published(table: DeltaTable, until: int | None = None) -> int:
+    """Returns the latest end, in ms, of a published window, or of one that ends by `until`; 0 without such a window."""
+    where = "" if until is None else f" WHERE window_end <= '{utc(until)}'"
+    latest = rows_of(f"{_LATEST_SQL}{where}", result=table)[0]["latest"]
     return ms_of(latest) if latest else 0

@@ -123,11 +123,11 @@ class FinalTimes(NamedTuple):
     closed: dict[str, int]
 
 
-def finals(reports: Collection[Report], trusted: int | None) -> FinalTimes:
-    """Returns what is final by `trusted`, a watermark that no reset lowers, in milliseconds.
+def finals(reports: Collection[Report], certain: int | None) -> FinalTimes:
+    """Returns what is final by `certain`, a watermark that no reset lowers, in milliseconds.
 
     Unlike `closed_until`, this ignores what earlier settings had closed.
     """
-    reached = rules.as_number(trusted)
-    ends = {report.name: min(reached, closed_until(report, trusted)) for report in reports}
+    reached = rules.as_number(certain)
+    ends = {report.name: min(reached, closed_until(report, certain)) for report in reports}
     return FinalTimes(min(report.earliest_after(reached - report.allowed_lateness_ms) for report in reports), ends)

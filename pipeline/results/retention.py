@@ -33,23 +33,23 @@ def removed(table: DeltaTable) -> int:
 
 
 def remove_by_age(
-    warehouse: str, retention: Mapping[str, TableRetention], policy: Policy, trusted: int | None, batch: int, now: int
+    warehouse: str, retention: Mapping[str, TableRetention], policy: Policy, certain: int | None, batch: int, now: int
 ) -> None:
     """Removes rows that are older than their `retention`, at a committed batch and the clock `now` (ms).
 
-    The age of a window is measured by `trusted`, a watermark that no reset lowers. Raises Replaced if a newer service
+    The age of a window is measured by `certain`, a watermark. Raises Replaced if a newer service
     has started.
     """
-    if trusted is None:
+    if certain is None:
         return
     ages = {name: table.rows_ms for name, table in retention.items() if table.rows_ms is not None}
     for report in policy.reports:
         if report.name in ages:
             handle = Handle(result_of(report).uri(warehouse))
-            until = min(trusted - ages[report.name], handle.last(CLOSED_APP))
+            until = min(certain - ages[report.name], handle.last(CLOSED_APP))
             _remove(handle, f"{c.WINDOW_END} <= '{utc(until)}'", until, batch)
     if DEAD_LETTERS.name in ages:
-        waits = lateness.waits_from(policy.reports, trusted)
+        waits = lateness.waits_from(policy.reports, certain)
         sql = _LAST_BATCH_SQL.format(never=rules.NEVER, younger=now - ages[DEAD_LETTERS.name], waits=waits)
         last = rows_of(sql, ledger=DeltaTable(LEDGER.uri(warehouse)))[0]["last"] or 0
         _remove(Handle(DEAD_LETTERS.uri(warehouse)), f"{c.BATCH} <= {last}", last, batch)

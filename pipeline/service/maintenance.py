@@ -5,6 +5,7 @@ from typing import Final
 
 from pipeline.event_time import lateness
 from pipeline.event_time.batch import Batch
+from pipeline.event_time.certain import certain_watermark
 from pipeline.results.compaction import Compaction
 from pipeline.results.retention import remove_by_age
 from pipeline.service.resources import Resources
@@ -35,12 +36,12 @@ class Maintenance:
         """Maintains one table, or makes one merge, per step. Raises DeltaError or OSError if the store refuses."""
         warehouse, results, now = self._resources.warehouse, results_of(batch.policy), self._resources.now()
         ids, many_files = [EVENT_IDS] if batch.policy.deduplicate else [], self._resources.tuning.small_files
-        trusted = trusted_watermark(batch, now)
-        too_late, closed = lateness.finals(batch.policy.reports, trusted)
+        certain = certain_watermark(batch.after, batch.policy.strategy.idle_lag_ms, now)
+        too_late, closed = lateness.finals(batch.policy.reports, certain)
         yield from self._compaction.steps(batch.batch_id, too_late, closed)
         if self._aged_at is None or now - self._aged_at >= _AGE_EVERY_MS:
             self._aged_at = now
-            remove_by_age(warehouse, self._resources.retention, batch.policy, trusted, batch.batch_id, now)
+            remove_by_age(warehouse, self._resources.retention, batch.policy, certain, batch.batch_id, now)
             yield
         if ids:
             event_id_table.maintain(warehouse, too_late, batch.batch_id, many_files)
@@ -56,12 +57,3 @@ class Maintenance:
         for spec in (*OWN, *results):  # after the meter has read the logs
             housekeeping.shorten_log(warehouse, spec)
             yield
-
-
-def trusted_watermark(batch: Batch, now: int) -> int | None:
-    """Returns the watermark by which upkeep may merge, forget and remove, which cannot be undone; in milliseconds.
-
-    A producer's wrong clock can take the watermark ahead of the service's clock, `now`, until a person resets it.
-    """
-    watermark = batch.after.watermark
-    return None if watermark is None else min(watermark, now - batch.policy.strategy.idle_lag_ms)

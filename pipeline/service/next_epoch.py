@@ -11,6 +11,7 @@ from command_line.counts import counted
 from pipeline.errors import SetUpError
 from pipeline.event_time import lateness, rules, settings_change
 from pipeline.event_time.batch import EPOCH, Batch, LedgerRow
+from pipeline.event_time.certain import certain_watermark
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.tallies import Tallies
 from pipeline.event_time.watermark import Frontier, PartitionState
@@ -108,7 +109,9 @@ class NextEpoch:
         """
         if not self.earlier or not all(opening.policy.deduplicate for opening in (*self.earlier, self.opening)):
             return rules.NEVER
-        return lateness.cutoffs(self.earlier[0].policy.reports, self.batch.before.watermark)[0]
+        before = self.earlier[0].policy
+        certain = certain_watermark(self.batch.before, before.strategy.idle_lag_ms, self.batch.folded_at)
+        return lateness.finals(before.reports, certain).too_late
 
     def last_policy(self, with_panes: Container[str]) -> Policy | None:
         """Returns the policy of dropped reports that have panes; None without such a report.

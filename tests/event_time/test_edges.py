@@ -85,7 +85,7 @@ def test_an_event_at_a_cutoff_is_in_time() -> None:
     assert [lateness.is_too_late(time, 200) for time in (199, 200)] == [True, False]
 
 
-def test_an_end_is_final_only_up_to_the_trusted_watermark() -> None:
+def test_an_end_is_final_only_up_to_the_certain_watermark() -> None:
     closed_before = Report("a", TUMBLING, 20, closed_before_ms=200)
     assert lateness.finals([closed_before, Report("b", TUMBLING, 20)], 100) == (50, {"a": 100, "b": 80})
 

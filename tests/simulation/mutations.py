@@ -132,9 +132,9 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
         {"pipeline.tables.handle:Handle.amending": _alone},
         (("correct-correct.mixed", "none"), ("correct-age.aged", "none"), ("correct-erase.visits", "none")),
     ),
-    "trusted watermark": Mutation(
+    "certain watermark": Mutation(
         "upkeep does not rely on a watermark that is ahead of the clock",
-        {"pipeline.service.maintenance:trusted_watermark": lambda _: lambda batch, _: batch.after.watermark},
+        {"pipeline.service.maintenance:certain_watermark": lambda _: lambda frontier, *_: frontier.watermark},
         (("reset-start.wrong", "none"), ("reset-start.wrong_visits", "none")),
     ),
 }

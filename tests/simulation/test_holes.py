@@ -10,6 +10,7 @@ from deltalake import DeltaTable
 
 from pipeline.amend import watermark_reset as reset_verb
 from pipeline.amend.erase.erasure import erase_person, persons_rows
+from pipeline.event_time.certain import certain_watermark
 from pipeline.event_time.firing import WindowsDue
 from pipeline.results import corrections as corrections_module
 from pipeline.results import layout
@@ -17,7 +18,6 @@ from pipeline.results.corrections import Corrections
 from pipeline.results.kind_registry import kind_of, kinds_of
 from pipeline.results.publication import Publication
 from pipeline.results.retention import remove_by_age
-from pipeline.service import maintenance
 from pipeline.settings.model import Settings
 from pipeline.tables import housekeeping
 from pipeline.tables.ledger import Ledger
@@ -131,9 +131,9 @@ def test_retention_does_not_follow_a_watermark_ahead_of_the_clock(tmp_path: Path
     batch = [service.take(2) for _ in range(3)][-1]
     before, kept = views(tmp_path), service.resources.retention
     assert {start for _, start in before} >= {0, 10, 20}
-    trusted = maintenance.trusted_watermark(batch, AT_25)
-    assert trusted == AT_25
-    remove_by_age(str(tmp_path), kept, batch.policy, trusted, batch.batch_id, AT_25)
+    certain = certain_watermark(batch.after, batch.policy.strategy.idle_lag_ms, AT_25)
+    assert certain == AT_25
+    remove_by_age(str(tmp_path), kept, batch.policy, certain, batch.batch_id, AT_25)
     assert {start for _, start in views(tmp_path)} == {start for _, start in before} - {0}
     assert DeltaTable(str(tmp_path / "page_views")).transaction_version(REMOVED_APP) == AT_25 - 10 * MINUTE
 
