@@ -27,7 +27,6 @@ from pipeline.runtime.java_process import java_pid
 from pipeline.runtime.limits import return_freed_memory
 from pipeline.runtime.spark import jar_sets_of, spark_session
 from pipeline.service.batch_loop import Service
-from pipeline.service.changed_meaning import Meaning
 from pipeline.service.publisher import Publisher, publish_due
 from pipeline.service.recovery import OwnEpoch, open_epoch
 from pipeline.service.resources import Clock, Resources
@@ -37,6 +36,7 @@ from pipeline.settings.durations import milliseconds
 from pipeline.settings.load import require
 from pipeline.settings.model import Settings
 from pipeline.settings.secrets import pseudonyms_from
+from pipeline.tables.changed_meaning import Meaning
 from pipeline.tables.durable import local
 from pipeline.tables.event_schemas import schemas_of
 from pipeline.tables.executors import SparkExecutors, require_client

@@ -26,6 +26,7 @@ from pipeline.results.retention import removed
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.load import require
 from pipeline.settings.model import Settings
+from pipeline.tables.changed_meaning import LETTERS, Meaning, require_same_meaning
 from pipeline.tables.event_schemas import schemas_of
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.query import Row, query
@@ -66,6 +67,7 @@ def apply_corrections(settings: Settings, chosen: LetterSelection, *, dry_run: b
     require(settings, "warehouse")
     policy = settings.policy()
     require_warehouse(settings.warehouse)
+    _require_same_meaning(settings)
     chosen = replace(chosen, users=known_as(settings, chosen.users))
     check_results(settings.warehouse, policy, all_made=True)
     if dry_run:
@@ -77,6 +79,14 @@ def apply_corrections(settings: Settings, chosen: LetterSelection, *, dry_run: b
     for report in policy.reports:
         corrections.apply(kind_of(report))
     return corrected
+
+
+def _require_same_meaning(settings: Settings) -> None:
+    """Raises SetUpError if dead letters would be read otherwise than the service reads events, unless it may be."""
+    ledger = Ledger(settings.warehouse, mends=False)
+    if rows := ledger.latest():
+        before, meaning = ledger.opening(rows[0].epoch), Meaning.of(settings)
+        require_same_meaning(rows, before, meaning, settings.warehouse, LETTERS)
 
 
 def _decided(settings: Settings, known: Collection[CorrectedEvent], chosen: LetterSelection) -> CorrectionOutcome:

@@ -18,11 +18,11 @@ from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.kafka.topic import Identity
 from pipeline.pseudonyms import Pseudonyms
 from pipeline.results import layout
-from pipeline.service.changed_meaning import Meaning, changes, require_same_meaning
 from pipeline.service.resources import Ground
 from pipeline.service.same_topic import require_same
 from pipeline.settings.model import KafkaSettings
 from pipeline.settings.start_position import parse_start_position
+from pipeline.tables.changed_meaning import Meaning, changes, require_same_meaning
 from pipeline.tables.one_time import require_new, require_one_time
 from pipeline.tables.opening import Opening, require_key, with_closed
 
@@ -173,11 +173,10 @@ def decide(found: StartFacts, process: str | None = None) -> NextEpoch:
     if found.before is not None:
         _check_identity(found, found.before)
         require_key(found.before, found.pseudonyms, found.warehouse)
+        require_same_meaning(found.rows, found.before, found.meaning, found.warehouse)
     before = _frontier(found)
     after, lost = _without_lost(found, before)
     how = replace(_opening(found), process=process, meaning=found.meaning.values)
-    if found.before is not None and not found.meaning.may_change and _has_events(found.rows):
-        require_same_meaning(found.before, how, found.warehouse)
     number = (found.rows[0].epoch + 1 if found.rows else 1) * EPOCH
     batch = Batch(number, found.kafka.topic, before, after, Tallies(), {}, found.now, how.policy, lost, how.to_text())
     return NextEpoch(batch, how, found.openings)
@@ -189,7 +188,7 @@ def remarks(found: NextEpoch, kafka: KafkaSettings) -> list[str]:
         f"deleted before they were read: {counted(offsets, 'offset')} of partition {partition}"
         for partition, offsets in found.batch.lost.items()
     ]
-    changed = changes(found.earlier[-1], found.opening).values() if found.earlier else ()
+    changed = changes(found.earlier[-1], found.opening.meaning or {}).values() if found.earlier else ()
     sentences += [f"{sentence}: that holds for events that are read from now on" for sentence in changed]
     if found.earlier and kafka.start != "earliest":
         sentences.append(
@@ -201,11 +200,6 @@ def remarks(found: NextEpoch, kafka: KafkaSettings) -> list[str]:
             "`tidemark reset-watermark` takes the watermark back"
         )
     return sentences
-
-
-def _has_events(rows: Sequence[LedgerRow]) -> bool:
-    """Returns whether the warehouse may hold an event, by the ledger's newest batch."""
-    return any(row.watermark is not None or row.max_event_time is not None for row in rows)
 
 
 def _last_batch(rows: Sequence[LedgerRow], newest: Opening) -> int:

@@ -15,8 +15,8 @@ from pipeline.kafka.mirror import OffsetMirror
 from pipeline.kafka.topic import Topic
 from pipeline.metrics.observer import Observer
 from pipeline.pseudonyms import Pseudonyms
-from pipeline.service.changed_meaning import Meaning
 from pipeline.service.schema_store import SchemaStore
+from pipeline.tables.changed_meaning import Meaning
 from pipeline.tables.large import LargeJobs
 from pipeline.tables.ledger import Ledger
 from pipeline.tuning import Tuning

@@ -126,7 +126,7 @@ def test_json_is_counted_rejected_and_replayed(
 
 
 def assert_page_is_not_mixed(settings: Settings) -> None:
-    """Asserts that neither a start nor `check` takes another field as the page, unless it may."""
+    """Asserts that neither a start nor `check` nor `replay` takes another field as the page, unless it may."""
     mapping = settings.schemas.mapping.model_copy(update={"page": "act"})
     schemas = settings.schemas.model_copy(update={"mapping": mapping})
     changed = settings.model_copy(update={"schemas": schemas})
@@ -135,6 +135,8 @@ def assert_page_is_not_mixed(settings: Settings) -> None:
         pass
     with pytest.raises(SetUpError, match=sentence):
         [*check_start(changed, connect(settings.kafka), now_ms)]
+    with pytest.raises(SetUpError, match=sentence):
+        apply_corrections(changed, LetterSelection(is_judged_again=True))
     allowed = changed.model_copy(update={"schemas": schemas.model_copy(update={"on_change": "record"})})
     start = [*check_start(allowed, connect(settings.kafka), now_ms)]
     assert [result.level for result in start if result.message.startswith(sentence)] == [Level.WARN]

@@ -13,9 +13,9 @@ from pipeline.event_time.strategies import Punctuated
 from pipeline.event_time.windows.grid import Grid
 from pipeline.kafka.topic import Identity
 from pipeline.pseudonyms import Pseudonyms
-from pipeline.service.changed_meaning import Meaning
 from pipeline.service.next_epoch import StartFacts, TopicState, decide, remarks
 from pipeline.settings.model import KafkaSettings, Settings
+from pipeline.tables.changed_meaning import Meaning
 from pipeline.tables.opening import Opening, Reset
 from tests.support.ledger_rows import ledger_row
 from tests.support.policies import policy_of

@@ -60,8 +60,9 @@ def without_spark() -> None:
 
 
 def _settings(warehouse: str, rules: Rules) -> Any:
-    privacy = SimpleNamespace(pseudonym_key_file=None)
-    return SimpleNamespace(warehouse=warehouse, policy=lambda: policy_of(rules), privacy=privacy, spark=None)
+    real = Settings(warehouse=warehouse)
+    given = {name: getattr(real, name) for name in ("warehouse", "privacy", "schemas", "deduplicate")}
+    return SimpleNamespace(**given, policy=lambda: policy_of(rules), spark=None)
 
 
 def correct(warehouse: str, rules: Rules) -> None:

@@ -20,7 +20,6 @@ from pipeline.event_time.window_states import due
 from pipeline.results.compaction import Compaction
 from pipeline.results.kind_registry import kinds_of
 from pipeline.results.publication import Publication
-from pipeline.service.changed_meaning import Meaning
 from pipeline.service.maintenance import Maintenance
 from pipeline.service.outbox import Offer, Outbox
 from pipeline.service.publisher import publish_due
@@ -29,6 +28,7 @@ from pipeline.service.recovery import OpenedEpoch, OwnEpoch, open_epoch
 from pipeline.service.resources import Resources
 from pipeline.settings.model import KafkaSettings, Settings
 from pipeline.tables.appender import Appender
+from pipeline.tables.changed_meaning import Meaning
 from pipeline.tables.large import NOTHING
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES

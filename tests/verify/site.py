@@ -120,6 +120,8 @@ class Site:
     large: LargeJobs = NOTHING
     """The jobs of executors."""
     tuning: Tuning = STANDARD
+    meaning: Mapping[str, Any] | None = None
+    """The settings that give events their meaning, as the openings record them."""
 
     def open(self) -> "Site":
         """Opens the next epoch."""
@@ -131,7 +133,8 @@ class Site:
         self.number = (self.number // EPOCH + 1) * EPOCH
         self.ledger = Ledger(warehouse)
         self.ledger.latest()
-        self._commit(self.watermark, 0, opening=Opening(self.policy, self.closed, None, None, self.last).to_text())
+        opening = Opening(self.policy, self.closed, None, None, self.last, meaning=self.meaning)
+        self._commit(self.watermark, 0, opening=opening.to_text())
         create_tables(warehouse, self.policy, tuning=self.tuning)
         kinds = kinds_of(warehouse, self.policy, self.large, self.tuning)
         take_over(warehouse, self.policy.reports, self.number, None)

@@ -8,11 +8,11 @@ from pipeline.commands.preflight.check_result import CheckResult, passed, warnin
 from pipeline.commands.preflight.machine_checks import check_space
 from pipeline.kafka.topic import Topic
 from pipeline.results import layout
-from pipeline.service.changed_meaning import Meaning
 from pipeline.service.next_epoch import next_epoch, remarks
 from pipeline.service.resources import Ground
 from pipeline.settings.model import Settings
 from pipeline.settings.secrets import pseudonyms_from
+from pipeline.tables.changed_meaning import Meaning
 from pipeline.tables.durable import local
 from pipeline.tables.ledger import Ledger
 from pipeline.tables.probe import probe

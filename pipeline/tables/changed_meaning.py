@@ -1,16 +1,19 @@
-"""Settings that give the columns of a warehouse their meaning: what a start changes of them, and when it is refused."""
+"""Settings that give the columns of a warehouse their meaning: which have changed, and when that is refused."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from pipeline.errors import SetUpError
+from pipeline.event_time.batch import LedgerRow
 from pipeline.settings.model import Settings
 from pipeline.tables.opening import Opening
 
 _KINDS: Final = "schemas.mapping.kinds"
-_FIELDS: Final = frozenset(f"schemas.mapping.{name}" for name in ("user", "time", "kind", "page"))
+FIELDS: Final = frozenset(f"schemas.mapping.{name}" for name in ("user", "time", "kind", "page"))
 """With another field under one of these names, one column has two meanings."""
+LETTERS: Final = FIELDS | {"schemas.format"}
+"""With another value of these settings, dead letters are read otherwise than when they were stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +34,27 @@ class Meaning:
         return cls(values, schemas.on_change == "record")
 
 
-def changes(before: Opening, now: Opening) -> dict[str, str]:
+def changes(before: Opening, values: Mapping[str, Any]) -> dict[str, str]:
     """Returns for each changed setting the sentence with both values; empty if `before` did not record them."""
-    pairs = {name: (old, (now.meaning or {}).get(name, old)) for name, old in (before.meaning or {}).items()}
+    pairs = {name: (old, values.get(name, old)) for name, old in (before.meaning or {}).items()}
     return {
         name: f"{name} was {_text(old)} and is now {_text(new)}" for name, (old, new) in pairs.items() if old != new
     }
 
 
-def require_same_meaning(before: Opening, now: Opening, warehouse: str) -> None:
-    """Raises SetUpError if a column would have two meanings. A kind may be added or removed, but mean nothing else."""
-    known, given = ((opening.meaning or {}).get(_KINDS, {}) for opening in (before, now))
-    mixing = _FIELDS | ({_KINDS} if any(given.get(value, kind) != kind for value, kind in known.items()) else set())
-    if mixed := [sentence for name, sentence in changes(before, now).items() if name in mixing]:
+def require_same_meaning(
+    rows: Sequence[LedgerRow], before: Opening, meaning: Meaning, warehouse: str, names: Collection[str] = FIELDS
+) -> None:
+    """Raises SetUpError if one of the settings in `names` has changed, or a kind has another meaning, unless it may.
+
+    `rows` are those of the ledger's newest batch. Without an event nothing has a meaning yet. Kinds may come and go.
+    """
+    has_events = any(row.watermark is not None or row.max_event_time is not None for row in rows)
+    if meaning.may_change or not has_events:
+        return
+    known, given = ((values or {}).get(_KINDS, {}) for values in (before.meaning, meaning.values))
+    mixing = {*names, *([_KINDS] if any(given.get(value, kind) != kind for value, kind in known.items()) else [])}
+    if mixed := [sentence for name, sentence in changes(before, meaning.values).items() if name in mixing]:
         raise SetUpError(
             f"{', '.join(mixed)}: columns of {warehouse} would have two meanings. Set it as it was, or use a new "
             "warehouse (docs/reprocessing.md), or set schemas.on_change to record, which records the change and goes on"

@@ -1,0 +1,61 @@
+"""`correct` and `replay` take events by the meaning that the warehouse records, as a start does."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.amend import late_corrections
+from pipeline.amend.late_corrections import LetterSelection, apply_corrections
+from pipeline.errors import SetUpError
+from pipeline.settings.model import Settings
+from pipeline.tables.changed_meaning import Meaning
+from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
+
+CORRECT, REPLAY = LetterSelection(), LetterSelection(reasons=("malformed", "future"), is_judged_again=True)
+
+
+class SparkIsAsked(Exception):
+    """The verb begins to read dead letters."""
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    Site(tmp_path, PAGE_VIEWS_ALONE, meaning=Meaning.of(Settings()).values).open().batch(Event(1))
+
+    def asked(_: object) -> None:
+        raise SparkIsAsked
+
+    monkeypatch.setattr(late_corrections, "spark_session", asked)
+    monkeypatch.setattr(late_corrections, "check_results", lambda *_, **__: None)
+    return str(tmp_path)
+
+
+def settings_with(warehouse: str, **schemas: Any) -> Settings:
+    return Settings.model_validate({"warehouse": warehouse, "schemas": schemas})
+
+
+@pytest.mark.parametrize("verb", [CORRECT, REPLAY], ids=["correct", "replay"])
+@pytest.mark.parametrize(
+    ("schemas", "sentence"),
+    [
+        ({"mapping": {"user": "page_url"}}, "schemas.mapping.user was user_id and is now page_url"),
+        ({"mapping": {"kinds": {"visit": "click", "click": "visit"}}}, "schemas.mapping.kinds was"),
+        ({"format": "json"}, "schemas.format was avro and is now json"),
+    ],
+)
+def test_another_meaning_is_refused_unless_the_settings_allow_it(
+    warehouse: str, verb: LetterSelection, schemas: dict[str, Any], sentence: str
+) -> None:
+    for dry_run in (True, False):
+        with pytest.raises(SetUpError, match=sentence):
+            apply_corrections(settings_with(warehouse, **schemas), verb, dry_run=dry_run)
+    assert not Path(warehouse, "corrections").exists()
+    with pytest.raises(SparkIsAsked):
+        apply_corrections(settings_with(warehouse, **schemas, on_change="record"), verb)
+
+
+@pytest.mark.parametrize("schemas", [{}, {"mapping": {"kinds": {"visit": "visit", "click": "click", "tap": "click"}}}])
+def test_the_same_meaning_and_a_further_kind_are_taken(warehouse: str, schemas: dict[str, Any]) -> None:
+    with pytest.raises(SparkIsAsked):
+        apply_corrections(settings_with(warehouse, **schemas), REPLAY)
