@@ -20,6 +20,7 @@ from pipeline.event_time.malformed import limit_exceeded_message
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.watermark import Frontier
 from pipeline.event_time.window_states import due
+from pipeline.fold.fold_result import FoldResult
 from pipeline.kafka.ranges import TopicRanges
 from pipeline.service.fold_step import FoldStep
 from pipeline.service.maintenance import Maintenance
@@ -76,7 +77,7 @@ class Service:
                 with self._fold_step.fold(records, before) as folded:
                     log_ends = self._topic.high_watermarks(before.positions)
                     batch, after = before.after(folded.result.statistics, ends, log_ends, folded.now)
-                    _refuse_flood(batch, after)
+                    self._refuse_flood(batch, after, folded.result)
                     with self._resources.timed("write_ahead"):
                         self._write_ahead.write(folded.result, folded.ids, batch)
                 committed_at = self._commit(batch, after, folded.ids)
@@ -150,6 +151,13 @@ class Service:
             return self._progress
         return self._progress.with_partitions(ends, self._resources.now())
 
+    def _refuse_flood(self, batch: Batch, after: Progress, folded: FoldResult) -> None:
+        """Raises SetUpError if most records are malformed, before a wrong topic becomes dead letters."""
+        if after.malformed.exceeded():
+            counts, schemas = batch.tallies.malformed_details(), self._resources.schemas
+            details = schemas.with_reasons(counts, folded.unknown_schema_ids)
+            raise SetUpError(limit_exceeded_message(after.malformed, details))
+
     def _commit(self, batch: Batch, after: Progress, ids: Ids | None = None) -> int:
         """Step 3: commits the batch and adopts the progress `after` it; returns the commit's time in milliseconds."""
         committed_at = self._resources.now()
@@ -174,9 +182,3 @@ class Service:
         _log.info("batch_committed", **batch.summary(committed_at))
         self._resources.mirror.commit(batch.after.positions)
         self._resources.ledger.tidy()
-
-
-def _refuse_flood(batch: Batch, after: Progress) -> None:
-    """Raises SetUpError if most records are malformed, before a wrong topic becomes dead letters."""
-    if after.malformed.exceeded():
-        raise SetUpError(limit_exceeded_message(after.malformed, batch.tallies.malformed_details()))

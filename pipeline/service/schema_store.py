@@ -8,6 +8,7 @@ import structlog
 
 from pipeline.decoding.decode import projection_of
 from pipeline.errors import SetUpError, Unreachable
+from pipeline.event_time.checks import DETAILS, Check
 from pipeline.kafka.registry import Registry, Unusable
 from pipeline.tables.event_schemas import store_schemas
 from pipeline.tables.store_errors import one_line
@@ -15,6 +16,7 @@ from schemas.fields import EventSchemas
 
 _RETRY_MS: Final = 300_000
 """An id that the registry does not have is requested again after this time."""
+_MOST_NAMED: Final = 3
 _MOST_ABSENT: Final = 1_000
 """Other bytes may look like ids: while this many ids are absent, no further id is requested."""
 _log = structlog.get_logger()
@@ -84,6 +86,24 @@ class SchemaStore:
                 _log.info("schemas_found", ids=[*map(str, sorted(usable))])
                 return True
         return False
+
+    def with_reasons(
+        self, details: Mapping[str, int], unknown: Callable[[Collection[int]], Sequence[int]]
+    ) -> Mapping[str, int]:
+        """Returns `details`, numbers of malformed records, with the reasons why schemas that records name are unusable.
+
+        `unknown` returns schema ids of the records, except the ids that it is given.
+        """
+        text = DETAILS[Check.SCHEMA_ID]
+        if not (text in details and self.unusable):
+            return details
+        named = [
+            f"{schema_id}: {self.unusable[schema_id]}"
+            for schema_id in sorted(unknown(self.known.texts.keys()))
+            if schema_id in self.unusable
+        ]
+        because = f"{text}, or it cannot be used ({'; '.join(named[:_MOST_NAMED])})" if named else text
+        return {because if detail == text else detail: records for detail, records in details.items()}
 
     def _add(self, texts: Mapping[int, str]) -> None:
         self.known = replace(self.known, texts={**self.known.texts, **texts})

@@ -11,8 +11,10 @@ from structlog.testing import capture_logs
 
 from demo.children import free_port
 from pipeline.app import open_service
+from pipeline.commands.preflight.record_checks import check_records
 from pipeline.errors import SetUpError, Unreachable
 from pipeline.kafka.registry import Registry
+from pipeline.kafka.topic import connect
 from pipeline.settings.model import Settings
 from pipeline.settings.schema_settings import RegistrySettings
 from producers.encode import encode_one
@@ -185,7 +187,7 @@ def test_an_answer_that_no_retry_mends_makes_dead_letters_with_the_reason_and_ho
     with (
         imitated_registry(answers) as url,
         capture_logs() as logs,
-        open_service(settings(broker, topic, warehouse, url), now=lambda: clock[0]) as service,
+        open_service(used := settings(broker, topic, warehouse, url), now=lambda: clock[0]) as service,
     ):
         send(broker.bootstrap_servers, topic, [record("eve", schema_id) for schema_id in (*bad, 2, 1)])
         service.drain()
@@ -194,7 +196,10 @@ def test_an_answer_that_no_retry_mends_makes_dead_letters_with_the_reason_and_ho
         send(broker.bootstrap_servers, topic, [record("eve", 10)])
         service.drain()
         assert counted(warehouse) == 2
-    (of_subject, *lines) = [line for line in logs if line["event"] == "schema_unusable"]
+        warned = [*logs]
+        (checked,) = check_records(used, connect(used.kafka), lambda: NOW)
+    assert "no schema has this schema id, or it cannot be used (10: the registry's answer cannot" in checked.message
+    (of_subject, *lines) = [line for line in warned if line["event"] == "schema_unusable"]
     assert of_subject["reason"].startswith("the registry's answer cannot be read: schema.")
     assert sorted(line["id"] for line in lines) == sorted(map(str, bad))
     reasons = [line["reason"] for line in sorted(lines, key=lambda line: int(line["id"]))]

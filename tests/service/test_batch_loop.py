@@ -3,6 +3,7 @@
 fold -> write ahead -> commit -> publish -> observe
 """
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
@@ -21,6 +22,8 @@ from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.event_time.windows.grid import Grid
 from pipeline.service import batch_loop
 from pipeline.service.batch_loop import Service
+from pipeline.service.schema_store import SchemaStore
+from schemas.fields import EventSchemas
 from tests.support.policies import policy_of
 
 MINUTE = 60_000
@@ -35,6 +38,7 @@ class Parts:
         self.calls = list[str]()
         self.failures = dict[str, Exception]()
         self.statistics = list[Statistic]()
+        self.schemas, self.unknown_ids = SchemaStore(EventSchemas({1: "{}"})), list[int]()
         self.rows, self.ids, self.offers = list[Any](), list[Any](), list[int]()
         topic = SimpleNamespace(high_watermarks=dict)
         for name, part in (
@@ -54,7 +58,7 @@ class Parts:
             topic=None,
             warehouse="",
             large=None,
-            schemas=SimpleNamespace(unusable={}),
+            schemas=self.schemas,
             now=lambda: 0,
             timed=lambda _: nullcontext(),
             ledger=SimpleNamespace(commit=self._commit, tidy=lambda: None),
@@ -82,7 +86,10 @@ class Parts:
     @contextmanager
     def _fold(self, *_: object) -> Iterator[object]:
         self.noting("fold")()
-        yield SimpleNamespace(result=SimpleNamespace(statistics=self.statistics), now=0, ids="ids")
+        result = SimpleNamespace(
+            statistics=self.statistics, unknown_schema_ids=lambda known: [*{*self.unknown_ids} - known]
+        )
+        yield SimpleNamespace(result=result, now=0, ids="ids")
 
     def _commit(self, rows: list[Any]) -> None:
         self.noting("commit")()
@@ -150,6 +157,25 @@ def test_a_batch_of_malformed_records_is_not_written(parts: Parts) -> None:
     with pytest.raises(SetUpError, match="malformed"):
         service.take(ranges(1))
     assert parts.calls == ["fold"]
+
+
+@pytest.mark.parametrize(
+    ("named", "often"),
+    [
+        ([], "no schema has this schema id"),
+        ([9], "no schema has this schema id"),
+        ([7, 9], "no schema has this schema id, or it cannot be used (7: it lacks user_id)"),
+    ],
+)
+def test_the_sentence_on_malformed_records_has_the_reasons_of_the_schemas_that_they_name(
+    parts: Parts, named: list[int], often: str
+) -> None:
+    service = parts.service()
+    parts.schemas.unusable |= {5: "another schema", 7: "it lacks user_id"}
+    parts.unknown_ids = [1, *named]
+    parts.statistics = [Statistic(0, 0, Check.SCHEMA_ID, None, 0, 1, None, 0)]
+    with pytest.raises(SetUpError, match=re.escape(f"(most often: {often}), more than")):
+        service.take(ranges(1))
 
 
 def test_the_end_of_input_fires_and_is_committed_once(parts: Parts) -> None:

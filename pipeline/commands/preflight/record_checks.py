@@ -58,8 +58,8 @@ def check_records(settings: Settings, topic: Topic, now: Callable[[], int]) -> I
         yield passed("records", "the topic has no records yet")
         return
     schemas = schema_store(settings)
-    tallies, records = _judge(schemas, settings, newest, now())
-    read, reasons = tallies.total(), _in_words(tallies.reasons(), settings.schemas.mapping)
+    tallies, details, records = _judge(schemas, settings, newest, now())
+    read, reasons = tallies.total(), _in_words(details, settings.schemas.mapping)
     malformed, valid = tallies.total([Verdict.MALFORMED]), tallies.total([Verdict.COUNTED])
     newest_count = counted(read, "newest record")
     if not read:
@@ -173,8 +173,10 @@ def _header_names(newest: TopicRanges) -> set[str]:
         consumer.close()
 
 
-def _judge(schemas: SchemaStore, settings: Settings, newest: TopicRanges, now: int) -> tuple[Tallies, DataFrame]:
-    """Returns the verdicts and the records; asks the registry for schemas that they name, and stores nothing."""
+def _judge(
+    schemas: SchemaStore, settings: Settings, newest: TopicRanges, now: int
+) -> tuple[Tallies, Mapping[str, int], DataFrame]:
+    """Returns verdicts, reasons and records; asks the registry for schemas that records name, and stores nothing."""
     schemas.load()
     while True:
         plan = plan_fold(newest.spark, schemas.known, settings.policy(), len(newest.ends))
@@ -183,7 +185,8 @@ def _judge(schemas: SchemaStore, settings: Settings, newest: TopicRanges, now: i
         statistics: list[Statistic] = [*result.statistics]
         is_unknown = any(row.check == Check.SCHEMA_ID for row in statistics)
         if not (is_unknown and schemas.learn(result.unknown_schema_ids, now)):
-            return Tallies.of_rows(statistics), records
+            tallies = Tallies.of_rows(statistics)
+            return tallies, schemas.with_reasons(tallies.reasons(), result.unknown_schema_ids), records
 
 
 def _in_words(reasons: Mapping[str, int], mapping: MappingSettings) -> str:
