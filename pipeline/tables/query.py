@@ -8,16 +8,24 @@ from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
+from deltalake.exceptions import DeltaError
 
 Row = dict[str, Any]
 
 
 def query(sql: str, **tables: DeltaTable) -> pa.Table:
-    """Returns the rows of a statement over `tables`, by name, each as of the version that is loaded."""
+    """Returns the rows of a statement over `tables`, by name, each as of the version that is loaded.
+
+    Raises ArrowInvalid if the statement cannot be planned or computed, or if a file cannot be read.
+    """
     engine = QueryBuilder()
     for name, table in tables.items():
         engine = engine.register(name, table)
-    return pa.table(engine.execute(sql))
+    try:
+        rows = engine.execute(sql)
+    except DeltaError as error:  # a plan is made of what is loaded: no store is asked
+        raise pa.ArrowInvalid(str(error)) from error
+    return pa.table(rows)
 
 
 def rows_of(sql: str, **tables: DeltaTable) -> list[Row]:

@@ -10,7 +10,7 @@ from deltalake.exceptions import DeltaError, SchemaMismatchError
 # A query over a file that cannot be read raises ArrowInvalid with the store's message.
 STORE_ERRORS: Final = (DeltaError, OSError, pa.ArrowInvalid)
 _STORE_TEXT: Final = re.compile(r"Object Store error|Object at location|Parquet error|Generic (?!DeltaTable)\w+ error")
-_DEFECT_TEXT: Final = re.compile(r"\b(Schema|Cast|SQL|Arrow) error\b|during planning|^Optimizer rule", re.MULTILINE)
+_DEFECT_TEXT: Final = re.compile(r"\b(Schema|Cast|Arrow|sql parser) error\b|during planning")
 _OWN_FILES: Final = Path(__file__).parents[2]
 
 
@@ -28,7 +28,8 @@ def is_of_store(error: BaseException) -> bool:
     """Returns whether a table or its store refused, so that a retry may succeed.
 
     A statement, cast or schema that is wrong, and a missing file of the program, are defects: a retry does not help.
-    delta-rs reports both by the same types, so their text decides. Source of the texts: DataFusion and delta-rs.
+    delta-rs reports both by the same types, so their text decides, except for the plans of queries (`tables/query.py`).
+    Source of the texts: DataFusion and delta-rs.
     """
     match error:
         case SchemaMismatchError():
