@@ -23,7 +23,7 @@ from pipeline.event_time.policy import Policy
 from pipeline.event_time.reports import Report
 from pipeline.results.layout import create_tables
 from pipeline.settings.model import Settings
-from pipeline.tables.handle import open_table
+from pipeline.tables.handle import Handle
 from pipeline.tables.housekeeping import merge_small_files
 from pipeline.tables.opening import Opening
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PANES, TableSpec, result_of
@@ -114,7 +114,7 @@ def _await_page(port: int) -> None:
 
 def write_warehouse(warehouse: str, windows: int) -> None:
     """Writes the warehouse of a service that has run for `windows` minutes, with its small files merged."""
-    ledger = open_table(LEDGER, warehouse)
+    ledger = Handle.of(LEDGER, warehouse).table
     opening = Opening(_POLICY, {}).to_text()
     write_deltalake(ledger, _ledger(np.array([0]), opening), mode="append")
     create_tables(warehouse, _POLICY)

@@ -210,12 +210,6 @@ def is_outdated(error: Exception) -> bool:
     return bool(_OUTDATED.search(str(error)))
 
 
-def open_table(spec: TableSpec, warehouse: str) -> DeltaTable:
-    """Opens a table, creating it empty if missing. Raises Unreachable if the warehouse cannot be written."""
-    create_table(spec, warehouse)
-    return DeltaTable(spec.uri(warehouse))
-
-
 def create_table(spec: TableSpec, warehouse: str, properties: Mapping[str, str] | None = None) -> bool:
     """Creates an empty table; returns False if there is one. Raises Unreachable if the warehouse cannot be written."""
     if is_table(uri := spec.uri(warehouse)):

@@ -19,7 +19,7 @@ from deltalake.fs import DeltaStorageHandler
 from pipeline.errors import SetUpError
 from pipeline.tables.dictionary import About
 from pipeline.tables.durable import local
-from pipeline.tables.handle import open_table
+from pipeline.tables.handle import create_table
 from pipeline.tables.schemas import TableSpec
 
 _AT_ONCE: Final = 8
@@ -40,7 +40,7 @@ def probe(warehouse: str) -> None:
     """
     spec = TableSpec(f"_probe-{uuid.uuid4().hex}", _ROWS.schema, _ABOUT, {})
     try:
-        open_table(spec, warehouse)
+        create_table(spec, warehouse)
         winners = _winners(spec.uri(warehouse))
     finally:
         _remove(spec, warehouse)

@@ -7,7 +7,7 @@ import pytest
 from deltalake import DeltaTable
 
 from pipeline.tables.appender import Appender
-from pipeline.tables.handle import open_table
+from pipeline.tables.handle import create_table
 from pipeline.tables.housekeeping import merge_small_files
 from pipeline.tables.schemas import DEAD_LETTERS
 from tests.chaos.growth import MANY_FILES, scatter
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize("letters", [MANY_FILES, 3 * MANY_FILES + 1])
 def test_scattered_rows_stay_what_they_are_and_are_worth_a_merge(tmp_path: Path, letters: int) -> None:
-    open_table(DEAD_LETTERS, str(tmp_path))
+    create_table(DEAD_LETTERS, str(tmp_path))
     rows = [{"reason": "malformed", "offset": offset, "value": b"{}", "batch": 1} for offset in range(letters)]
     Appender(DEAD_LETTERS, str(tmp_path)).append(pa.Table.from_pylist(rows, schema=DEAD_LETTERS.schema), 1)
     before = table_rows(tmp_path)

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Request
 
 from pipeline.cli import main
-from pipeline.tables.handle import open_table
+from pipeline.tables.handle import create_table
 from pipeline.tables.schemas import LEDGER
 from tests.dashboard.eyes import DESK, PHONE, Scheme, eyes
 from tests.support.chromium import chromium
@@ -138,7 +138,7 @@ def test_a_day_without_events_says_when_there_are_some(
 
 
 def test_before_the_first_batch_it_says_so(tmp_path: Path) -> None:
-    open_table(LEDGER, str(tmp_path))
+    create_table(LEDGER, str(tmp_path))
     assert "has no batch yet, so there are no results" in report(tmp_path, tmp_path / "day.html", code=3)
 
 
@@ -186,7 +186,7 @@ def test_a_configuration_error_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], options: list[str], words: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    open_table(LEDGER, "warehouse")
+    create_table(LEDGER, "warehouse")
     assert main(["report", "--warehouse", "warehouse", *options]) == 2
     said = capsys.readouterr()
     assert words in said.err

@@ -16,7 +16,7 @@ from pipeline.event_time.batch import EPOCH
 from pipeline.reading.advice.bounds_advice import outcomes_of, render
 from pipeline.settings.durations import write_milliseconds
 from pipeline.settings.model import Settings
-from pipeline.tables.handle import open_table
+from pipeline.tables.handle import Handle, create_table
 from pipeline.tables.opening import Opening
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
 from tests.support.ledger_rows import NOON_MS, commit, ledger_row
@@ -37,7 +37,7 @@ def bury(warehouse: Path, *letters: tuple[int, str, int, int]) -> None:
         for batch, reason, time, watermark in letters
     ]
     data = pa.Table.from_pylist(rows, schema=DEAD_LETTERS.schema)
-    write_deltalake(open_table(DEAD_LETTERS, str(warehouse)), data, mode="append")
+    write_deltalake(Handle.of(DEAD_LETTERS, str(warehouse)).table, data, mode="append")
 
 
 @pytest.fixture(scope="module")
@@ -166,8 +166,8 @@ def test_a_warehouse_without_data_for_advice_is_one_sentence(
         return capsys.readouterr().err
 
     assert "there is no Tidemark warehouse at" in said()
-    open_table(LEDGER, str(tmp_path))
-    open_table(DEAD_LETTERS, str(tmp_path))
+    create_table(LEDGER, str(tmp_path))
+    create_table(DEAD_LETTERS, str(tmp_path))
     assert "has no events yet: let a service run first" in said()
     commit(tmp_path, replace(ledger_row(EPOCH, 0, 0, NOON_MS), opening=policy()))
     assert "has no events yet: let a service run first" in said()
@@ -179,7 +179,7 @@ def test_events_that_no_watermark_judged_are_named_and_not_estimated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A backlog is read at once: nothing of it can be late, whatever the bound."""
-    open_table(DEAD_LETTERS, str(tmp_path))
+    create_table(DEAD_LETTERS, str(tmp_path))
     commit(tmp_path, replace(ledger_row(EPOCH, 0, 0, NOON_MS), opening=policy()))
     commit(tmp_path, replace(ledger_row(EPOCH + 1, 0, 89_843, NOON_MS), watermark_before=None))
     assert main(["advise", f"--warehouse={tmp_path}"]) == 2

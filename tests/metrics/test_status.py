@@ -23,7 +23,7 @@ from pipeline.reading.ledger_summary import LedgerSummary
 from pipeline.reading.service_status import print_status, read_status
 from pipeline.reading.status_view import Status, WindowStatus, render
 from pipeline.settings.model import Settings
-from pipeline.tables.handle import open_table
+from pipeline.tables.handle import Handle, create_table
 from pipeline.tables.opening import Opening
 from pipeline.tables.schemas import LEDGER, PAGE_VIEWS, result_of
 from tests.support.ledger_rows import NOON, NOON_MS, commit, ledger_row
@@ -40,7 +40,7 @@ def publish(warehouse: str, start: datetime, users: int, late: int = 0) -> None:
         pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), PAGE_VIEWS.schema, strict=True)
     ]
     data = pa.Table.from_arrays(columns, schema=PAGE_VIEWS.schema)
-    write_deltalake(open_table(PAGE_VIEWS, warehouse), data, mode="append")
+    write_deltalake(Handle.of(PAGE_VIEWS, warehouse).table, data, mode="append")
 
 
 def shown(what: RenderableType) -> str:
@@ -146,7 +146,7 @@ def test_a_report_shows_what_it_has_and_what_can_be_added_up(
     for report in policy.reports[:2]:
         spec, of_pages = result_of(report), {"page_url": ["/", "/shop"], "published_batch": [1, 1]}
         data = pa.table({**times, **counts, **of_pages}).select(spec.schema.names).slice(0, 2 if report.keys else 1)
-        write_deltalake(open_table(spec, str(tmp_path)), data.cast(spec.schema), mode="append")
+        write_deltalake(Handle.of(spec, str(tmp_path)).table, data.cast(spec.schema), mode="append")
     by_default, named = read_status(str(tmp_path)), read_status(str(tmp_path), "site")
     assert (by_default.report, named.report) == ("landings", "site")
     assert [one.counts for one in by_default.windows] == [{"rows": 2, "sessions_begun": 3, "late_events": 1}]
@@ -159,9 +159,9 @@ def test_a_report_shows_what_it_has_and_what_can_be_added_up(
 
 def test_tables_that_do_not_exist_yet_count_as_empty(tmp_path: Path) -> None:
     assert read_status(str(tmp_path / "nothing")) == Status(str(tmp_path / "nothing"))
-    open_table(LEDGER, str(tmp_path))
+    create_table(LEDGER, str(tmp_path))
     assert read_status(str(tmp_path)) == Status(str(tmp_path))
-    open_table(PAGE_VIEWS, str(tmp_path))
+    create_table(PAGE_VIEWS, str(tmp_path))
     commit(str(tmp_path), ledger_row(EPOCH, 0, 0, NOON_MS))
     summary = summary_of(str(tmp_path))
     assert (summary.epoch, summary.batch_in_epoch, summary.records_per_second) == (1, 0, None)

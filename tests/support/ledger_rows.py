@@ -9,7 +9,7 @@ from deltalake import write_deltalake
 
 from pipeline.event_time.batch import EPOCH, LedgerRow
 from pipeline.settings.model import Settings
-from pipeline.tables.handle import open_table
+from pipeline.tables.handle import Handle
 from pipeline.tables.opening import Opening
 from pipeline.tables.schemas import LEDGER
 
@@ -45,4 +45,4 @@ def ledger_row(batch: int, partition: int, records: int, committed_at: int) -> L
 def commit(warehouse: Path | str, *rows: LedgerRow) -> None:
     """Appends rows to the ledger, with no question asked."""
     data = pa.Table.from_pylist([asdict(it) for it in rows], schema=LEDGER.schema)
-    write_deltalake(open_table(LEDGER, str(warehouse)), data, mode="append")
+    write_deltalake(Handle.of(LEDGER, str(warehouse)).table, data, mode="append")

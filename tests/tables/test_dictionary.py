@@ -12,7 +12,7 @@ from pipeline.event_time.windows.grid import Grid
 from pipeline.measures import MEASURES
 from pipeline.results.layout import create_tables
 from pipeline.tables.dictionary import COMMENT
-from pipeline.tables.handle import open_table
+from pipeline.tables.handle import Handle
 from pipeline.tables.schemas import (
     CORRECTIONS,
     DEAD_LETTERS,
@@ -38,7 +38,7 @@ def comments(spec: TableSpec, warehouse: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 def test_a_table_says_what_it_is(tmp_path: Path, spec: TableSpec) -> None:
-    made = open_table(spec, str(tmp_path))
+    made = Handle.of(spec, str(tmp_path)).table
     assert made.metadata().description == spec.about.description
     assert comments(spec, tmp_path) == {name: spec.about.columns[name] for name in spec.schema.names}
 

@@ -6,7 +6,7 @@ from deltalake import DeltaTable
 
 from pipeline.pseudonyms import ErasedUsers
 from pipeline.tables.erased_users import erased_users, forget, remember
-from pipeline.tables.handle import open_table
+from pipeline.tables.handle import create_table
 from pipeline.tables.schemas import ERASED_USERS
 from tests.support.every_file import files_with
 from tests.support.warehouse import rows
@@ -55,7 +55,7 @@ def test_a_forgotten_user_is_in_no_file_and_not_in_the_log(tmp_path: Path) -> No
 
 def test_a_reader_whose_files_were_removed_goes_on_with_newer_ones(tmp_path: Path) -> None:
     warehouse = str(tmp_path)
-    open_table(ERASED_USERS, warehouse)
+    create_table(ERASED_USERS, warehouse)
     for user in (ANN, BOB):
         remember(warehouse, user)
     handle = DeltaTable(ERASED_USERS.uri(warehouse))

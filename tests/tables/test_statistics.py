@@ -9,7 +9,7 @@ from deltalake import write_deltalake
 from pipeline.runtime.disk import Size
 from pipeline.tables.file_statistics import sizes, space
 from pipeline.tables.files import write
-from pipeline.tables.handle import open_table
+from pipeline.tables.handle import Handle, create_table
 from pipeline.tables.schemas import EVENT_IDS, LEDGER, PAGE_VIEWS
 from tests.support.ledger_rows import NOON_MS, commit, ledger_row
 
@@ -17,7 +17,7 @@ from tests.support.ledger_rows import NOON_MS, commit, ledger_row
 def test_a_table_counts_by_its_live_files(tmp_path: Path) -> None:
     commit(tmp_path, ledger_row(1, 0, 10, NOON_MS), ledger_row(1, 1, 10, NOON_MS))
     commit(tmp_path, ledger_row(2, 0, 10, NOON_MS), ledger_row(2, 1, 10, NOON_MS))
-    open_table(PAGE_VIEWS, str(tmp_path))
+    create_table(PAGE_VIEWS, str(tmp_path))
     found = sizes(str(tmp_path), [PAGE_VIEWS])
     on_disk = sum(file.stat().st_size for file in (tmp_path / "ledger").glob("*.parquet"))
     assert found == {"ledger": Size(rows=4, bytes=on_disk, files=2), "page_views": Size(0, 0, 0)}
@@ -26,7 +26,7 @@ def test_a_table_counts_by_its_live_files(tmp_path: Path) -> None:
 
 
 def test_a_file_has_the_bounds_of_its_rows_also_where_it_begins_with_a_group_without_any(tmp_path: Path) -> None:
-    table = open_table(EVENT_IDS, str(tmp_path))
+    table = Handle.of(EVENT_IDS, str(tmp_path)).table
     rows = pa.Table.from_pylist([dict.fromkeys(EVENT_IDS.schema.names, number) for number in (3, 5)], EVENT_IDS.schema)
     batches = [pa.RecordBatch.from_pylist([], EVENT_IDS.schema), *rows.to_batches()]
     (file,) = write(table, pa.RecordBatchReader.from_batches(rows.schema, batches), {}, data_change=True)
@@ -35,7 +35,7 @@ def test_a_file_has_the_bounds_of_its_rows_also_where_it_begins_with_a_group_wit
 
 
 def test_a_file_of_a_window_that_ends_in_the_year_10000_has_no_bounds_of_its_end(tmp_path: Path) -> None:
-    table = open_table(PAGE_VIEWS, str(tmp_path))
+    table = Handle.of(PAGE_VIEWS, str(tmp_path)).table
     row = dict.fromkeys(PAGE_VIEWS.schema.names) | {"window_start": 0, "window_end": 253_402_300_800_000_000}
     rows = pa.table({name: pa.array([row[name]]).cast(PAGE_VIEWS.schema.field(name).type) for name in row})
     (file,) = write(table, rows, {}, data_change=True)
