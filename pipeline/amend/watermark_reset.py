@@ -22,10 +22,15 @@ from pipeline.results.retention import removed
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.opening import Opening, Reset
 from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import PANES, find_table
+from pipeline.tables.schemas import CORRECTIONS, PANES, find_table
 from pipeline.tables.transactions import MERGED_APP
 
 _LATEST_SQL: Final = "SELECT max(window_end) AS latest FROM result"
+_CORRECTED_SQL: Final = """
+SELECT max(result.window_end) AS latest FROM result JOIN corrections ON corrections.report = '{report}'
+  AND CAST(result.window_start AS BIGINT) / 1000 <= corrections.window_start_ms
+  AND CAST(result.window_end AS BIGINT) / 1000 >= corrections.window_end_ms {same_keys}
+"""
 
 
 def reset(warehouse: str, to_ms: int | None, reason: str, *, confirmed: bool) -> str:
@@ -100,16 +105,25 @@ def _batch(rows: Sequence[LedgerRow], opening: Opening, watermark: int) -> Batch
 def _final_until(warehouse: str, opening: Opening, now: int) -> int:
     """Returns the end up to which no window can open again, in milliseconds; 0 if there is no such window.
 
-    These are published windows that have ended at `now`, and windows whose panes were merged or whose rows were
-    removed by age.
+    These are published windows that have ended at `now`, windows whose panes were merged or whose rows were removed by
+    age, and windows that corrections joined: a session of them has events from before its panes.
     """
-    panes = find_table(PANES.name, warehouse)
+    panes, corrections = find_table(PANES.name, warehouse), find_table(CORRECTIONS.name, warehouse)
     ends = [0]
     for report in (report for report in _every_report(opening, warehouse) if report.windows.by_time):
         table = find_table(report.name, warehouse)
         ends.append(panes.transaction_version(f"{MERGED_APP}{report.name}") or 0 if panes else 0)
         ends += [_latest_published(table, now), removed(table)] if table else []
+        ends += [_latest_corrected(report, table, corrections)] if table and corrections else []
     return max(ends)
+
+
+def _latest_corrected(report: Report, table: DeltaTable, corrections: DeltaTable) -> int:
+    """Returns the latest end, in ms, of a window with a correction; 0 without such a window."""
+    same_keys = "".join(f" AND result.{key} IS NOT DISTINCT FROM corrections.{key}" for key in report.keys)
+    sql = _CORRECTED_SQL.format(report=report.name, same_keys=same_keys)
+    latest = rows_of(sql, result=table, corrections=corrections)[0]["latest"]
+    return ms_of(latest) if latest else 0
 
 
 def _latest_published(table: DeltaTable, until: int | None = None) -> int:

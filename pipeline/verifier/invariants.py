@@ -24,6 +24,8 @@ from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, first_line, 
 
 _MOST_READS: Final = 3
 """Attempts to find all tables unchanged by others, before violations are reported."""
+_MOST_READS_OF_FILES: Final = 30
+"""Attempts before files are reported as missing: an erasure removes the files of each of its commits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +57,15 @@ def verify(warehouse: str, *, hides_values: bool = False) -> Verification:
 
     The warehouse may be in use: rows of batches that the ledger did not have when it was read are uncommitted, and
     windows that are not published yet become notes; neither is a violation. The tables are opened one after another,
-    so a violation may come from a commit in between: if a table has changed, all of them are read and checked again.
+    so a violation may come from a commit in between, and a missing file from an erasure: if a table has changed, all
+    of them are read and checked again.
     """
     require_warehouse(warehouse)
     tables = read(warehouse)
     verification, reads = _verify(tables, hides_values=hides_values), 1
-    while not verification.is_sound and not tables.is_current() and reads < _MOST_READS:
+    while not verification.is_sound and not tables.is_current():
+        if reads >= (_MOST_READS_OF_FILES if verification.findings[-1].violation_count else _MOST_READS):
+            break
         tables = read(warehouse)
         verification, reads = _verify(tables, hides_values=hides_values), reads + 1
     return verification

@@ -98,6 +98,31 @@ def test_events_that_are_published_and_whose_panes_are_dropped_while_it_counts_a
     assert {row["table"]: row["events"] for row in rows(tmp_path, "erasures")}["page_views"] == 1
 
 
+def test_a_report_that_a_start_adds_meanwhile_is_erased_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    landings = next(report for report in REPORTS if report.name == "landings")
+    site = Site(tmp_path, replace(POLICY, reports=(landings,), totals=None)).open().batch(Event(1, WHOM), Event(2))
+
+    def start_with_more() -> None:
+        site.policy = replace(POLICY, reports=(landings, REPORTS[0]))
+        site.open().batch(Event(12, WHOM), Event(13, "dan"))
+
+    acts = [start_with_more]
+
+    def handle_later(uri: str) -> Handle:
+        while acts:
+            acts.pop()()
+        return Handle(uri)
+
+    monkeypatch.setattr(f"{remove.__module__}.Handle", handle_later)
+    erasing(tmp_path)()
+    assert not acts
+    assert files_with(tmp_path, WHOM) == set()
+    site.batch(Event(60))
+    assert {row["user_id"] for row in rows(tmp_path, "page_views")} == {"dan"}
+    assert {row["user_id"] for row in rows(tmp_path, "panes") if row["report"] == "page_views"} <= {"dan", "ann"}
+    assert_conserved(tmp_path)
+
+
 def test_corrections_that_were_computed_before_an_erasure_are_refused_after_it(tmp_path: Path) -> None:
     """Also if no correction of the user existed: the erasure commits to the table nevertheless."""
     site = Site(tmp_path, SMALL).open().batch(Event(21)).batch(Event(1)).correct()

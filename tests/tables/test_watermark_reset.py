@@ -1,5 +1,7 @@
 """A reset lowers the watermark, but not below published windows, and forgets the times that would raise it again."""
 
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,8 @@ import pytest
 from pipeline.amend import watermark_reset
 from pipeline.amend.watermark_reset import reset
 from pipeline.errors import SetUpError
+from pipeline.event_time.reports import Report
+from pipeline.event_time.windows.session import Sessions
 from pipeline.tables.ledger import Ledger
 from tests.verify.conftest import play
 from tests.verify.site import MINUTE, NOON, PAGE_VIEWS_ALONE, Event, Site
@@ -58,3 +62,17 @@ def test_a_reset_is_refused_if_a_batch_was_committed_after_it_read_the_ledger(
     with pytest.raises(SetUpError, match="a service is running and has committed meanwhile"):
         reset(str(tmp_path), NOON + 50 * MINUTE, "a wrong clock", confirmed=True)
     assert Ledger(str(tmp_path)).latest()[0].batch == site.number
+
+
+@pytest.mark.parametrize(("minute", "is_refused"), [(26, True), (29.5, False)])
+def test_a_session_that_a_correction_joined_does_not_open_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minute: float, *, is_refused: bool
+) -> None:
+    """No clock has reached its end, but it can no longer be made of its panes alone."""
+    sessions = Report("sessions", Sessions(5 * MINUTE), 0)
+    site = Site(tmp_path, replace(PAGE_VIEWS_ALONE, reports=(sessions,))).open()
+    site.batch(Event(24.5), Event(24, "bob"), Event(40, "bob")).batch(Event(CENTURY)).batch(Event(21)).correct()
+    monkeypatch.setattr(watermark_reset, "now_ms", lambda: NOON + 26 * MINUTE)
+    sentence = r"windows up to 2024-05-01T12:29:30\+00:00 are published already"
+    with pytest.raises(SetUpError, match=sentence) if is_refused else nullcontext():
+        reset(str(tmp_path), NOON + round(minute * MINUTE), "a wrong clock", confirmed=True)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.verifier import warehouse_snapshot
+from pipeline.verifier import invariants, warehouse_snapshot
+from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 from tests.verify.conftest import play
 from tests.verify.plant import OF_RESULTS, add, alter, ms, notes, sentences
 from tests.verify.site import PAGE_VIEWS_ALONE, REPORTS, Event, Site, busy
@@ -48,6 +49,28 @@ def test_what_was_corrected_is_sound(tmp_path: Path) -> None:
         lambda rows: [row | {"page_views": row["page_views"] - (row["user_id"] == "eve")} for row in rows],
     )
     assert "of user_id 'eve' shows 0 page_views" in sentences(tmp_path, OF_RESULTS)
+
+
+@pytest.mark.parametrize("commits", [5, 10_000])
+def test_files_that_an_erasure_removes_meanwhile_are_no_violation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commits: int
+) -> None:
+    """Unless they stay missing."""
+    busy(tmp_path)
+    before, reads = warehouse_snapshot.read, iter(range(commits))
+
+    def next_to_an_erasure(warehouse: str) -> WarehouseSnapshot:
+        found = before(warehouse)
+        if next(reads, None) is not None:
+            files = DeltaTable(str(tmp_path / "page_views")).file_uris()
+            alter(tmp_path, "page_views", lambda rows: rows)
+            for file in files:
+                Path(file).unlink()
+        return found
+
+    monkeypatch.setattr(invariants, "_MOST_READS_OF_FILES", 6)
+    monkeypatch.setattr(invariants, "read", next_to_an_erasure)
+    assert invariants.verify(str(tmp_path)).is_sound == (commits == 5)
 
 
 def test_uncommitted_rows_are_a_note(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def erase_person(settings: Settings, user: str, grace: timedelta = GRACE) -> dic
     Raises TransientError if it is incomplete: events of the user keep coming, or files may still be in use.
     """
     tables, person = _named(settings, user)
-    rows = Counter(_from_tables(tables, person))
+    tables, rows = _from_tables(tables, person)
     _record(tables, rows)
     young = remove_files(tables, person, grace)
     if young:
@@ -93,12 +93,14 @@ def erase_person(settings: Settings, user: str, grace: timedelta = GRACE) -> dic
     return rows
 
 
-def _from_tables(tables: PersonalTables, person: Person) -> Mapping[str, int]:
+def _from_tables(tables: PersonalTables, person: Person) -> tuple[PersonalTables, Counter[str]]:
+    """Erases the rows of a user; returns the tables, of which a start may have added some, and the counts of rows."""
     rows = Counter[str]()
     for _ in range(_PASSES):
+        tables = PersonalTables.of(tables.warehouse)
         counts = tables.row_counts(person)
         if not counts and not pane_erasure.is_pending(tables, person):
-            return rows
+            return tables, rows
         rows += Counter(counts)
         blank_letters(tables, person)
         pane_erasure.remove(tables, person)

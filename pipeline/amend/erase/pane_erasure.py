@@ -58,7 +58,7 @@ def finish(tables: PersonalTables) -> None:
 def rename(tables: PersonalTables, person: Person) -> None:
     """Gives the panes of other reports, which count sessions of users, to an anonymous id: their counts stay."""
     handle = Handle(PANES.uri(tables.warehouse))
-    where = f"NOT ({tables.is_personal_sql}) AND {c.BATCH} <= {tables.committed()} AND {person.is_user_sql}"
+    where = f"{tables.is_other_sql} AND {c.BATCH} <= {tables.committed()} AND {person.is_user_sql}"
     if rows_of(f"SELECT 1 FROM panes WHERE {where} LIMIT 1", panes=handle.table):  # noqa: S608 - ours
         update(handle, {c.USER_ID: f"'{anonymous_id()}'"}, where)
 
@@ -75,7 +75,10 @@ def _try_remove(tables: PersonalTables, person: Person) -> bool:
     if person.is_meant_by(pending):
         return True
     if pending:
-        raise SetUpError("an erasure was interrupted: run it again for the same person, and then for this person")
+        raise SetUpError(
+            "another erasure is running or was interrupted: wait for it, or run it again for the same person, and then "
+            "for this person"
+        )
     where = f"{tables.is_personal_sql} AND {c.BATCH} <= {last} AND {person.is_user_sql}"
     events = _events(tables, person, results, _committed(table, tables, where))
     before = {name: table.transaction_version(f"{ERASED_EVENTS_APP}{name}") or 0 for name in events}

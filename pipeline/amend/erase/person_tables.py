@@ -1,6 +1,6 @@
 """The tables of a warehouse that contain user ids, and the rows of a user in them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -37,16 +37,18 @@ class PersonalTables:
     warehouse: str
     personal: Mapping[str, Consumer]
     """The reports by users and the totals, by name, also those that are no longer configured."""
+    others: frozenset[str]
+    """The names of other reports."""
 
     @classmethod
     def of(cls, warehouse: str) -> Self:
-        """Returns the tables of all reports that the ledger of a warehouse has."""
+        """Returns the tables of all reports that the ledger of a warehouse has; a start may add reports meanwhile."""
         policies = [opening.policy for _, opening in sorted(Ledger(warehouse, mends=False).openings().items())]
         reports = layout.stored_reports({report.name for policy in policies for report in policy.reports}, warehouse)
         personal: dict[str, Consumer] = {report.name: report for report in reports if c.USER_ID in report.keys}
         if find_table(USER_TOTALS.name, warehouse):
             personal |= {policy.totals.name: policy.totals for policy in policies if policy.totals}
-        return cls(warehouse, personal)
+        return cls(warehouse, personal, frozenset({report.name for report in reports} - personal.keys()))
 
     @property
     def specs(self) -> list[TableSpec]:
@@ -62,8 +64,12 @@ class PersonalTables:
     @property
     def is_personal_sql(self) -> str:
         """SQL condition: the row of panes or corrections is of one of the reports by users."""
-        names = ", ".join(f"'{name}'" for name in self.personal)
-        return f"report IN ({names})" if names else "false"
+        return _is_of(self.personal)
+
+    @property
+    def is_other_sql(self) -> str:
+        """SQL condition: the row of panes is of one of the other reports."""
+        return _is_of(self.others)
 
     def row_counts(self, person: Person) -> dict[str, int]:
         """Returns the number of a user's rows by table, without tables that have no row."""
@@ -85,3 +91,8 @@ class PersonalTables:
     def _row_count(self, spec: TableSpec, person: Person) -> int:
         sql = f"SELECT count(*) AS rows FROM personal WHERE {person.is_user_sql}"  # noqa: S608 - ours
         return int(rows_of(sql, personal=DeltaTable(spec.uri(self.warehouse)))[0]["rows"])
+
+
+def _is_of(reports: Iterable[str]) -> str:
+    names = ", ".join(f"'{name}'" for name in sorted(reports))
+    return f"report IN ({names})" if names else "false"
