@@ -1,7 +1,7 @@
 """Windows by the calendar of a zone, against the reference model, which looks at the clock every quarter of an hour."""
 
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 from hypothesis import given, settings
@@ -77,3 +77,20 @@ def test_only_whole_weeks_have_a_default_offset(window: dict[str, str], offset_m
 
 def _milliseconds(moment: str) -> int:
     return int(datetime.fromisoformat(moment).timestamp() * 1000)
+
+
+def test_every_offset_of_a_zone_since_1970_is_a_multiple_of_its_panes() -> None:
+    months = [
+        datetime(year, month, 2, tzinfo=UTC) for year in (*range(1970, 1981), 2000, 2026) for month in (1, 4, 7, 10)
+    ]
+    for name in sorted(available_timezones()):
+        offsets = {month.astimezone(ZoneInfo(name)).utcoffset() or timedelta(0) for month in months}
+        pane = timedelta(milliseconds=Calendar(86_400_000, name).pane_ms)
+        assert not [offset for offset in offsets if offset % pane], name
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Africa/Monrovia"])
+def test_an_event_is_in_the_pane_of_its_own_day(zone: str) -> None:
+    calendar, at = Calendar(86_400_000, zone), _milliseconds("1971-06-01T00:44:15Z")
+    for time in range(at, at + 86_400_000, 300_000):
+        assert calendar.window(calendar.pane_start(time)) == calendar.window(time)

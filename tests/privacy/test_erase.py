@@ -155,9 +155,7 @@ def test_a_run_that_is_killed_at_any_commit_is_finished_by_the_next(left: Path, 
         if table == "corrections":
             notes = [note for finding in verify(str(left)).findings for note in finding.notes]
             assert any("a person is being erased. If that was interrupted" in note for note in notes)
-            with pytest.raises(
-                SetUpError, match="is running or was interrupted: wait for it, or run it"
-            ):
+            with pytest.raises(SetUpError, match="is running or was interrupted: wait for it, or run it"):
                 erase_person(settings_of(left), "ann", NOW)
     erase_person(settings_of(left), WHOM, NOW)
     assert files_with(left, WHOM) == set()

@@ -12,7 +12,9 @@ from pipeline.event_time.windows.periodic import Periodic
 
 _DAY_MS: Final = 86_400_000
 _PANE_MS: Final = 900_000
-"""Offsets from UTC are multiples of a quarter of an hour."""
+"""Offsets from UTC are multiples of a quarter of an hour since 1970, but for two zones."""
+_FINER_MS: Final = {"Africa/Monrovia": 30_000, "Pacific/Kiritimati": 300_000}
+"""Until 1972 and 1979."""
 _CALENDAR: Final = range(*(int(datetime(year, 1, 1, tzinfo=UTC).timestamp() * 1000) for year in (1900, 9998)))
 
 
@@ -27,8 +29,12 @@ class Calendar(Periodic):
     size_ms: int
     zone: str
 
-    pane_ms: ClassVar[int] = _PANE_MS
     panes_store_bounds: ClassVar[bool] = True
+
+    @property
+    def pane_ms(self) -> int:
+        """Every offset of the zone since 1970 is a multiple of it."""
+        return _pane_ms(self.zone)
 
     def ends(self, pane_start: int) -> range:
         """Returns the end of the window that contains the pane."""
@@ -96,7 +102,12 @@ def _instants(day: date, time_ms: int, zone: str) -> set[int]:
     if first <= second:
         return {first, second}
     # For a skipped time Python uses the offset before the jump with fold=0, and that after it with fold=1.
-    return {next(at for at in range(first, second, -_PANE_MS) if _offset(at, zone) != _offset(at - _PANE_MS, zone))}
+    step = _pane_ms(zone)
+    return {next(at for at in range(first, second, -step) if _offset(at, zone) != _offset(at - step, zone))}
+
+
+def _pane_ms(zone: str) -> int:
+    return _FINER_MS.get(zone, _PANE_MS)
 
 
 def _offset(at: int, zone: str) -> timedelta | None:
