@@ -11,21 +11,21 @@ from typing import Final
 from deltalake import DeltaTable
 
 from pipeline.errors import SetUpError
-from pipeline.event_time import settings_change
+from pipeline.event_time import lateness, settings_change
 from pipeline.event_time.batch import EPOCH, Batch, LedgerRow
 from pipeline.event_time.reports import Report
 from pipeline.event_time.tallies import Tallies
 from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.instants import moment, ms_of, now_ms, utc
+from pipeline.instants import moment, ms_of, now_ms
 from pipeline.results import layout
+from pipeline.results.result_table import latest_end
 from pipeline.results.retention import removed
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.opening import Opening, Reset
 from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import CORRECTIONS, PANES, find_table
-from pipeline.tables.transactions import MERGED_APP
+from pipeline.tables.schemas import CORRECTIONS, EVENT_IDS, PANES, find_table
+from pipeline.tables.transactions import DROPPED_APP, FORGOTTEN_BEFORE_APP, MERGED_APP
 
-_LATEST_SQL: Final = "SELECT max(window_end) AS latest FROM result"
 _CORRECTED_SQL: Final = """
 SELECT max(result.window_end) AS latest FROM result JOIN corrections ON corrections.report = '{report}'
   AND CAST(result.window_start AS BIGINT) / 1000 <= corrections.window_start_ms
@@ -78,11 +78,10 @@ def _opening(warehouse: str, last: LedgerRow, before: Opening, reset: Reset) -> 
     closed = settings_change.closed(
         before.policy, before.closed, last.watermark, [report.name for report in before.policy.reports]
     )
-    # A report that was dropped has rows but no panes: its windows would count a part of their events.
-    dropped = {*closed} - {report.name for report in before.policy.reports}
-    tables = {name: table for name in dropped if (table := find_table(name, warehouse))}
-    kept = {name: _latest_published(table) for name, table in tables.items()}
-    lowered = {name: max(min(until, reset.watermark), kept.get(name, 0)) for name, until in closed.items()}
+    # Without panes from before a report was taken out its windows would count a part of their events.
+    panes = find_table(PANES.name, warehouse)
+    kept = {name: panes.transaction_version(f"{DROPPED_APP}{name}") or 0 if panes else 0 for name in closed}
+    lowered = {name: max(min(until, reset.watermark), kept[name]) for name, until in closed.items()}
     last_batch = last.batch if last.batch % EPOCH else before.last_batch
     return replace(before, closed=lowered, last_batch=last_batch, reset=reset, process=None)
 
@@ -106,16 +105,24 @@ def _final_until(warehouse: str, opening: Opening, now: int) -> int:
     """Returns the end up to which no window can open again, in milliseconds; 0 if there is no such window.
 
     These are published windows that have ended at `now`, windows whose panes were merged or whose rows were removed by
-    age, and windows that corrections joined: a session of them has events from before its panes.
+    age, windows that corrections joined (a session of them has events from before its panes), and those of events whose
+    ids were forgotten.
     """
     panes, corrections = find_table(PANES.name, warehouse), find_table(CORRECTIONS.name, warehouse)
     ends = [0]
     for report in (report for report in _every_report(opening, warehouse) if report.windows.by_time):
         table = find_table(report.name, warehouse)
         ends.append(panes.transaction_version(f"{MERGED_APP}{report.name}") or 0 if panes else 0)
-        ends += [_latest_published(table, now), removed(table)] if table else []
+        ends += [latest_end(table, now), removed(table)] if table else []
         ends += [_latest_corrected(report, table, corrections)] if table and corrections else []
-    return max(ends)
+    return max(*ends, _forgotten_until(warehouse, opening))
+
+
+def _forgotten_until(warehouse: str, opening: Opening) -> int:
+    """Returns the lowest watermark, in ms, by which events whose ids were forgotten are too late; 0 without ids."""
+    ids = find_table(EVENT_IDS.name, warehouse)
+    before = ids.transaction_version(FORGOTTEN_BEFORE_APP) or 0 if ids else 0
+    return lateness.too_late_at(opening.policy.reports, before - 1) if before else 0
 
 
 def _latest_corrected(report: Report, table: DeltaTable, corrections: DeltaTable) -> int:
@@ -123,11 +130,4 @@ def _latest_corrected(report: Report, table: DeltaTable, corrections: DeltaTable
     same_keys = "".join(f" AND result.{key} IS NOT DISTINCT FROM corrections.{key}" for key in report.keys)
     sql = _CORRECTED_SQL.format(report=report.name, same_keys=same_keys)
     latest = rows_of(sql, result=table, corrections=corrections)[0]["latest"]
-    return ms_of(latest) if latest else 0
-
-
-def _latest_published(table: DeltaTable, until: int | None = None) -> int:
-    """Returns the latest end, in ms, of a published window, or of one that ends by `until`; 0 without such a window."""
-    where = "" if until is None else f" WHERE window_end <= '{utc(until)}'"
-    latest = rows_of(f"{_LATEST_SQL}{where}", result=table)[0]["latest"]
     return ms_of(latest) if latest else 0

@@ -272,7 +272,7 @@ def _number(text: Column) -> Column:
 
 
 def _unit(time: _Leaf, configured: TimeUnit | None) -> TimeUnit | None:
-    """Returns the unit of a time: the configured one, else that of the schemas; None for JSON in a text.
+    """Returns the unit of a time: the configured one, else that of the schemas; None if a text may be a number.
 
     Raises SetUpError if the schemas differ, or the field is not an instant.
     """
@@ -283,8 +283,7 @@ def _unit(time: _Leaf, configured: TimeUnit | None) -> TimeUnit | None:
             f"schemas.mapping.time is {name}, which is an Avro {wrong[0]}: it is no instant, name a timestamp"
         )
     if time.type == "string":
-        is_json = time.inside and name_of(time.read) != "array"
-        return configured or (None if is_json else "iso")
+        return configured or (None if time.inside else "iso")
     if configured == "iso":
         raise SetUpError(
             f"schemas.mapping.time_unit is iso, but {name} is a number: set s, ms, us or ns, as the producer writes it"

@@ -9,7 +9,7 @@ from pipeline.event_time.watermark import Frontier
 
 
 def certain_watermark(frontier: Frontier, lag_ms: int, now: int) -> int | None:
-    """Returns the certain watermark of a frontier, in milliseconds; None if there is none.
+    """Returns the certain watermark of a frontier, in milliseconds; None without a watermark.
 
     It is at least `lag_ms` before the service's clock, `now`. After the end of the input it is that of the slowest
     partition's events.

@@ -5,13 +5,16 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
-from deltalake import Transaction
+from deltalake import DeltaTable, Transaction
 
+from pipeline import columns as c
 from pipeline.event_time import rules
 from pipeline.event_time.firing import PublicationState
+from pipeline.instants import ms_of, utc
 from pipeline.results.spill import Spill
 from pipeline.tables.handle import Handle
 from pipeline.tables.large import ExecutorWrite
+from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import TableSpec
 from pipeline.tables.transactions import CLOSED_APP, WRITER_APP
 
@@ -85,6 +88,13 @@ class Results:
 def published(warehouse: str, spec: TableSpec) -> PublicationState:
     """Returns how far a result table is published."""
     return Results(warehouse, spec).published
+
+
+def latest_end(table: DeltaTable, until: int | None = None) -> int:
+    """Returns the latest end, in ms, of a published window, or of one that ends by `until`; 0 without such a window."""
+    where = "" if until is None else f" WHERE {c.WINDOW_END} <= '{utc(until)}'"
+    latest = rows_of(f"SELECT max({c.WINDOW_END}) AS latest FROM result{where}", result=table)[0]["latest"]  # noqa: S608 - ours
+    return ms_of(latest) if latest else 0
 
 
 def statement_count(rows: int, statement_rows: int) -> int:

@@ -37,8 +37,7 @@ def remove_by_age(
 ) -> None:
     """Removes rows that are older than their `retention`, at a committed batch and the clock `now` (ms).
 
-    The age of a window is measured by `certain`, a watermark. Raises Replaced if a newer service
-    has started.
+    The age of a window is measured by the watermark `certain`. Raises Replaced if a newer service has started.
     """
     if certain is None:
         return

@@ -20,7 +20,7 @@ from pipeline.results import layout
 from pipeline.results.compaction import Compaction
 from pipeline.results.kind_registry import kinds_of
 from pipeline.results.publication import Publication
-from pipeline.results.result_table import Results, published
+from pipeline.results.result_table import Results, latest_end, published
 from pipeline.service.next_epoch import NextEpoch, next_epoch, remarks, require_tables_of_one_time
 from pipeline.service.publisher import publish_due
 from pipeline.service.resources import Resources
@@ -126,7 +126,8 @@ def _drop_reports(epoch: NextEpoch, resources: Resources) -> None:
         # Close before the panes go: without them the result could not be recomputed.
         if published(warehouse, result_of(report)).closed_until < epoch.final[report.name]:
             Results(warehouse, result_of(report)).close(batch_id, epoch.final[report.name])
-    housekeeping.remove_panes(warehouse, [report.name for report in reports], batch_id)
+    ends = {report.name: latest_end(Results(warehouse, result_of(report)).handle.table) for report in reports}
+    housekeeping.remove_panes(warehouse, ends, batch_id)
 
 
 def _republish(epoch: NextEpoch, resources: Resources, publication: Publication) -> Progress:

@@ -5,13 +5,14 @@ from typing import Final
 from deltalake import DeltaTable, Transaction
 
 from pipeline import columns as c
+from pipeline.event_time import rules
 from pipeline.event_time.event_ids import Ids, RememberedIds
 from pipeline.tables.file_statistics import lowest
 from pipeline.tables.handle import Handle
 from pipeline.tables.merging import merge_small_files
 from pipeline.tables.query import query
 from pipeline.tables.schemas import EVENT_IDS, is_table
-from pipeline.tables.transactions import FORGOTTEN_APP
+from pipeline.tables.transactions import FORGOTTEN_APP, FORGOTTEN_BEFORE_APP
 from pipeline.tuning import STANDARD
 
 _FILE_BYTES: Final = 64 * 1024 * 1024
@@ -31,7 +32,10 @@ def forget(warehouse: str, since: int, batch: int) -> None:
     """
     if is_table(uri := EVENT_IDS.uri(warehouse)):
         handle = Handle(uri)
-        while _has_older(handle.table, since) and not handle.remove(f"{c.EVENT_TIME} < {since}", by=batch):
+        # After an epoch without deduplication nothing is left to protect.
+        marks = [] if since == rules.NEVER else [_forgotten_before(handle.table, since)]
+        where = f"{c.EVENT_TIME} < {since}"
+        while _has_older(handle.table, since) and not handle.remove(where, by=batch, transactions=marks):
             pass
 
 
@@ -43,9 +47,13 @@ def maintain(warehouse: str, since: int, batch: int, many_files: int = STANDARD.
     """
     handle = Handle(EVENT_IDS.uri(warehouse))
     if _has_older(handle.table, since):
-        forgotten = [Transaction(FORGOTTEN_APP, batch)]
+        forgotten = [Transaction(FORGOTTEN_APP, batch), _forgotten_before(handle.table, since)]
         handle.remove(f"{c.EVENT_TIME} < {since}", by=batch, transactions=forgotten)
     merge_small_files(handle, _FILE_BYTES, many_files, by=batch)
+
+
+def _forgotten_before(table: DeltaTable, since: int) -> Transaction:
+    return Transaction(FORGOTTEN_BEFORE_APP, max(since, table.transaction_version(FORGOTTEN_BEFORE_APP) or 0))
 
 
 def _has_older(table: DeltaTable, since: int) -> bool:

@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from deltalake import DeltaTable, Transaction
@@ -23,7 +23,7 @@ from pipeline.tables.schemas import (
     is_table,
     result_of,
 )
-from pipeline.tables.transactions import CLOSED_APP, FENCED_APP, VACUUM_APP, WRITER_APP, WRITTEN_APP
+from pipeline.tables.transactions import CLOSED_APP, DROPPED_APP, FENCED_APP, VACUUM_APP, WRITER_APP, WRITTEN_APP
 from pipeline.tuning import STANDARD
 
 _FILE_BYTES: Final = 64 * 1024 * 1024
@@ -62,11 +62,15 @@ def remove_uncommitted(warehouse: str, last_batch: int, opened_by: int) -> None:
                 pass
 
 
-def remove_panes(warehouse: str, reports: Collection[str], opened_by: int) -> None:
-    """Removes all panes of some reports; batch `opened_by` opens the epoch. Raises Replaced."""
+def remove_panes(warehouse: str, ends: Mapping[str, int], opened_by: int) -> None:
+    """Removes all panes of some reports; batch `opened_by` opens the epoch. Raises Replaced.
+
+    `ends` has by report the latest end of a published window, in milliseconds.
+    """
     handle = Handle(PANES.uri(warehouse))
-    for name in reports:
-        while not handle.remove(f"{c.REPORT} = '{name}'", by=opened_by):
+    for name, end in ends.items():
+        dropped = [Transaction(f"{DROPPED_APP}{name}", end)]
+        while not handle.remove(f"{c.REPORT} = '{name}'", by=opened_by, transactions=dropped):
             pass
 
 

@@ -63,8 +63,9 @@ def test_ids_of_windows_that_open_again_are_remembered(broker: Cluster, make_top
     assert sum(row["duplicate"] for row in rows(tmp_path, "ledger")) == 1
 
 
+@pytest.mark.parametrize("is_back_before", [True, False])
 def test_a_report_that_was_dropped_counts_no_part_of_its_last_windows(
-    broker: Cluster, make_topic: MakeTopic, tmp_path: Path
+    broker: Cluster, make_topic: MakeTopic, tmp_path: Path, *, is_back_before: bool
 ) -> None:
     topic = make_topic(1, **ANY_TIMESTAMP)
 
@@ -73,6 +74,8 @@ def test_a_report_that_was_dropped_counts_no_part_of_its_last_windows(
 
     played(broker, having({**BY_USER, **OF_SITE}), FIRST, ends=True)
     played(broker, having(OF_SITE))
+    if is_back_before:
+        played(broker, having({**BY_USER, **OF_SITE}))
     reset(tmp_path)
     more = [event("ann", HOUR + 26), event("bob", HOUR + 27), event("bob", HOUR + HOUR_MS)]
     played(broker, having({**BY_USER, **OF_SITE}), more, [event("eve", HOUR + 3 * HOUR_MS)])

@@ -1,4 +1,4 @@
-"""What is certain: until when nothing may change any more, whatever a person takes back."""
+"""The certain watermark: until when nothing may change any more, whatever a person takes back."""
 
 import pytest
 

@@ -135,7 +135,10 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(recovery, "Compaction", lambda *_: None)
     state = SimpleNamespace(batch=0, closed_until=0)
     monkeypatch.setattr(recovery, "published", lambda *_: state)
-    monkeypatch.setattr(recovery, "Results", lambda *_: SimpleNamespace(close=noting("close")))
+    monkeypatch.setattr(
+        recovery, "Results", lambda *_: SimpleNamespace(close=noting("close"), handle=SimpleNamespace(table=None))
+    )
+    monkeypatch.setattr(recovery, "latest_end", lambda _: MINUTE)
     monkeypatch.setattr(recovery, "Publication", lambda *_: SimpleNamespace(publish=noting("publish the dropped")))
 
     def publish(_: object, __: object, firings: Any, ___: int) -> None:

@@ -21,7 +21,7 @@ from pipeline.tables import housekeeping
 from pipeline.tables.appender import Appender
 from pipeline.tables.handle import Handle
 from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES, USER_TOTALS, TableSpec, result_of
-from pipeline.tables.transactions import CLOSED_APP
+from pipeline.tables.transactions import CLOSED_APP, DROPPED_APP
 
 APPENDED = (PANES, DEAD_LETTERS, EVENT_IDS)
 VIEWS = Report("page_views", Grid(60_000, 60_000), 0)
@@ -108,7 +108,9 @@ def test_rows_of_batches_that_were_never_committed_are_removed(warehouse: str) -
 
 def test_panes_of_some_reports_are_removed(warehouse: str) -> None:
     housekeeping.take_over(warehouse, [VIEWS, PAIRS], NEXT_EPOCH, None)
-    housekeeping.remove_panes(warehouse, [PAIRS.name], NEXT_EPOCH)
+    housekeeping.remove_panes(warehouse, {PAIRS.name: 60_000}, NEXT_EPOCH)
     assert housekeeping.pane_starts(warehouse) == {VIEWS.name: {0}}
-    housekeeping.remove_panes(warehouse, [VIEWS.name], NEXT_EPOCH)
+    housekeeping.remove_panes(warehouse, {VIEWS.name: 120_000}, NEXT_EPOCH)
     assert housekeeping.pane_starts(warehouse) == {}
+    panes = DeltaTable(PANES.uri(warehouse))
+    assert panes.transaction_version(f"{DROPPED_APP}{VIEWS.name}") == 120_000

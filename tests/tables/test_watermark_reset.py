@@ -5,14 +5,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pipeline.amend import watermark_reset
 from pipeline.amend.watermark_reset import reset
 from pipeline.errors import SetUpError
+from pipeline.event_time.event_ids import Ids
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.session import Sessions
+from pipeline.fold.outputs import event_ids
+from pipeline.tables.appender import Appender
+from pipeline.tables.event_id_table import maintain
 from pipeline.tables.ledger import Ledger
+from pipeline.tables.schemas import EVENT_IDS
 from tests.verify.conftest import play
 from tests.verify.site import MINUTE, NOON, PAGE_VIEWS_ALONE, Event, Site
 
@@ -76,3 +82,18 @@ def test_a_session_that_a_correction_joined_does_not_open_again(
     sentence = r"windows up to 2024-05-01T12:29:30\+00:00 are published already"
     with pytest.raises(SetUpError, match=sentence) if is_refused else nullcontext():
         reset(str(tmp_path), NOON + round(minute * MINUTE), "a wrong clock", confirmed=True)
+
+
+def test_events_whose_ids_another_clock_has_forgotten_do_not_count_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service on a host that is ahead has forgotten ids of a window that no clock of this host has ended."""
+    site = Site(tmp_path, replace(PAGE_VIEWS_ALONE, deduplicate=True)).open().batch(Event(CENTURY))
+    ids = Ids(np.array([1, 2]), np.array([1, 2]), np.array([NOON + 21 * MINUTE, NOON + 44 * MINUTE]))
+    Appender(EVENT_IDS, str(tmp_path)).append(event_ids(ids, site.number), site.number)
+    maintain(str(tmp_path), NOON + 31 * MINUTE, site.number)
+    maintain(str(tmp_path), NOON + 30 * MINUTE, site.number)
+    monkeypatch.setattr(watermark_reset, "now_ms", lambda: NOON + 26 * MINUTE)
+    with pytest.raises(SetUpError, match=r"windows up to 2024-05-01T12:45:00\+00:00 are published already"):
+        reset(str(tmp_path), NOON + 30 * MINUTE, "a wrong clock", confirmed=True)
+    reset(str(tmp_path), NOON + 45 * MINUTE, "a wrong clock", confirmed=True)
