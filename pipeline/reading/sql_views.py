@@ -23,8 +23,10 @@ from pipeline.tables.schemas import (
     DEAD_LETTERS,
     ERASURES,
     LEDGER,
+    PANES,
     USER_TOTALS,
     TableSpec,
+    find_table,
     is_table,
     result_of,
 )
@@ -72,10 +74,13 @@ def views(warehouse: str, engine: Engine) -> list[View]:
     reports = stored_reports(sorted({report.name for policy in policies for report in policy.reports}), warehouse)
     specs = (LEDGER, DEAD_LETTERS, CORRECTIONS, ERASURES, *map(result_of, reports), USER_TOTALS)
     existing = {spec.name: spec for spec in specs if DeltaTable.is_deltatable(spec.uri(warehouse))}
-    corrected = CORRECTIONS.name in existing
+    corrected, panes = CORRECTIONS.name in existing, find_table(PANES.name, warehouse)
     return [
         *(_table_view(spec, warehouse, engine) for spec in existing.values()),
-        *(_live_view(report, warehouse, engine, corrected=corrected) for report in reports),
+        *(
+            _live_view(report, live_sql(warehouse, report, engine, corrected=corrected, panes=panes))
+            for report in reports
+        ),
     ]
 
 
@@ -86,7 +91,8 @@ def live_view_sql(warehouse: str, report: str, engine: Engine) -> str:
     """
     require_warehouse(warehouse)
     corrected = is_table(CORRECTIONS.uri(warehouse))
-    query = live_sql(warehouse, stored_report(report, warehouse), engine, corrected=corrected).strip()
+    panes, stored = find_table(PANES.name, warehouse), stored_report(report, warehouse)
+    query = live_sql(warehouse, stored, engine, corrected=corrected, panes=panes).strip()
     # Spark stores views on paths for a session only.
     return query if engine is Engine.DELTA_RS else f"CREATE OR REPLACE TEMPORARY VIEW {view_name(report)} AS\n{query}"
 
@@ -101,9 +107,8 @@ def _table_view(spec: TableSpec, warehouse: str, engine: Engine) -> View:
     return View(spec.name, query, spec.about.description, {column.name: column.comment for column in columns})
 
 
-def _live_view(report: Report, warehouse: str, engine: Engine, *, corrected: bool) -> View:
+def _live_view(report: Report, query: str) -> View:
     about, states = about_live(report), {measure.state for measure in report.chosen_measures}
-    query = live_sql(warehouse, report, engine, corrected=corrected)
     columns = {name: comment for name, comment in about.columns.items() if name not in states}
     return View(view_name(report.name), query, about.description, columns)
 

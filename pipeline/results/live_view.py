@@ -4,7 +4,10 @@ The column `state` is `open` (the window has not ended), `fired` (a late event m
 final) or `corrected` (too-late events were added).
 """
 
+from dataclasses import replace
 from typing import Any, Final
+
+from deltalake import DeltaTable
 
 from pipeline import columns as c
 from pipeline.event_time import lateness, rules
@@ -14,6 +17,7 @@ from pipeline.results.measure_sql import so_far_sql
 from pipeline.results.result_kind import WindowKind, keys_sql
 from pipeline.tables.engines import Engine
 from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, result_of
+from pipeline.tables.transactions import DROPPED_APP
 
 _LIVE_SQL: Final = """
 WITH now AS (
@@ -38,9 +42,13 @@ _CORRECTED_SQL: Final = """LEFT JOIN (
 ) AS done ON done_start = window_start AND done_end = window_end{equal_keys}"""
 
 
-def live_sql(warehouse: str, report: Report, engine: Engine, *, corrected: bool) -> str:
-    """Returns the query of the view. `corrected`: the warehouse has a table of corrections."""
-    kind = kind_of(report)
+def live_sql(
+    warehouse: str, report: Report, engine: Engine, *, corrected: bool, panes: DeltaTable | None = None
+) -> str:
+    """Returns the query of the view. `corrected`: the warehouse has a table of corrections; `panes` is its table."""
+    dropped = panes.transaction_version(f"{DROPPED_APP}{report.name}") or 0 if panes else 0
+    report = replace(report, closed_before_ms=max(dropped, report.closed_before_ms))
+    kind, still = kind_of(report), engine.time(f"greatest(now.watermark, {report.closed_before_ms})")
     return _LIVE_SQL.format(
         no_watermark=rules.NO_WATERMARK,
         ledger=engine.table(LEDGER, warehouse),
@@ -56,8 +64,8 @@ def live_sql(warehouse: str, report: Report, engine: Engine, *, corrected: bool)
         end=engine.time("end_ms"),
         state=_state_sql(report, kind, engine, corrected=corrected),
         corrections=_corrections_sql(report, kind, warehouse, engine) if corrected else "",
-        # After a reset of the watermark a published window may be open again.
-        where=f" WHERE window_end <= {engine.time('now.watermark')}" if report.windows.by_time else "",
+        # After a reset of the watermark a published window may be open again, unless its panes were dropped.
+        where=f" WHERE window_end <= {still}" if report.windows.by_time else "",
     )
 
 

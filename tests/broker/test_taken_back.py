@@ -13,6 +13,7 @@ from pipeline.settings.model import Settings
 from pipeline.tuning import Tuning
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
+from tests.support.live_views import READERS, cells
 from tests.support.services import ANY_TIMESTAMP, settings_of, take
 from tests.support.topic_writer import Raw, event
 from tests.support.warehouse import rows
@@ -77,6 +78,9 @@ def test_a_report_that_was_dropped_counts_no_part_of_its_last_windows(
     if is_back_before:
         played(broker, having({**BY_USER, **OF_SITE}))
     reset(tmp_path)
+    for name, reader in READERS.items():
+        shown = cells(reader(str(tmp_path), "page_views"), "state", "user_id", "page_views")
+        assert sorted(shown) == [("closed", "ann", 2), ("closed", "cid", 1)], name
     more = [event("ann", HOUR + 26), event("bob", HOUR + 27), event("bob", HOUR + HOUR_MS)]
     played(broker, having({**BY_USER, **OF_SITE}), more, [event("eve", HOUR + 3 * HOUR_MS)])
     found = [(row["user_id"], row["page_views"]) for row in rows(tmp_path, "page_views")]

@@ -75,7 +75,13 @@ class CurrentTables:
                 f'"{name}" AS (SELECT {_columns(name, report)} FROM _all_{name} WHERE {conditions[name]})'  # noqa: S608 - ours, and quoted
                 for name in existing
             ),
-            live=live_sql(self.warehouse, report, Engine.DELTA_RS, corrected=CORRECTIONS.name in existing),
+            live=live_sql(
+                self.warehouse,
+                report,
+                Engine.DELTA_RS,
+                corrected=CORRECTIONS.name in existing,
+                panes=existing[PANES.name],
+            ),
             select=select,
             within=within,
             only=keys,
