@@ -56,10 +56,11 @@ def type_inside(kind: Any, names: Sequence[str], setting: str) -> Any:
         return kind
     if kind == "string":
         return "string"
-    fields = _fields_of(kind["items"] if name_of(kind) == "array" else kind)
-    name, *others = (_VALUE, *names[1:]) if name_of(kind) == "array" else names
-    if name not in fields or (name_of(kind) == "array" and without_null(fields.get(_KEY)) != "string"):
-        what = "a list without key and value" if name_of(kind) == "array" else name_of(kind)
+    is_list = name_of(kind) == "array"
+    fields = _fields_of(kind["items"] if is_list else kind)
+    name, *others = (_VALUE, *names[1:]) if is_list else names
+    if name not in fields or (is_list and without_null(fields.get(_KEY)) != "string"):
+        what = "a list without key and value" if is_list else name_of(kind)
         raise SetUpError(f"{setting}, but {names[0]} cannot be found in {what}")
     return type_inside(fields[name], others, setting)
 

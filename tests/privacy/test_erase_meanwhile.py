@@ -43,6 +43,21 @@ def erasing(warehouse: Path) -> Callable[[], object]:
     return partial(erase_person, Settings(warehouse=str(warehouse)), WHOM, NOW)
 
 
+def erase_while(act: Callable[[], object], warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Erases the user; `act` runs once, after the erasure has read the results and before it reads the panes."""
+    acts = [act]
+
+    def handle_later(uri: str) -> Handle:
+        while acts:
+            acts.pop()()
+        return Handle(uri)
+
+    monkeypatch.setattr(f"{remove.__module__}.Handle", handle_later)
+    erasing(warehouse)()
+    assert not acts
+    assert files_with(warehouse, WHOM) == set()
+
+
 class Meanwhile(ResultKind[Firing]):
     """A kind that calls `act` once, after its rows are computed and before they are written."""
 
@@ -82,18 +97,7 @@ def test_events_that_are_published_and_whose_panes_are_dropped_while_it_counts_a
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = Site(tmp_path, SMALL).open().batch(Event(1, WHOM), Event(2)).batch(Event(21), publish=False)
-    acts = [lambda: site.publish_again().compact()]
-
-    def handle_later(uri: str) -> Handle:
-        """Publishes and drops panes once, after the erasure has read the results and before it reads the panes."""
-        while acts:
-            acts.pop()()
-        return Handle(uri)
-
-    monkeypatch.setattr(f"{remove.__module__}.Handle", handle_later)
-    erasing(tmp_path)()
-    assert not acts
-    assert files_with(tmp_path, WHOM) == set()
+    erase_while(lambda: site.publish_again().compact(), tmp_path, monkeypatch)
     assert_conserved(tmp_path)
     assert {row["table"]: row["events"] for row in rows(tmp_path, "erasures")}["page_views"] == 1
 
@@ -106,17 +110,7 @@ def test_a_report_that_a_start_adds_meanwhile_is_erased_too(tmp_path: Path, monk
         site.policy = replace(POLICY, reports=(landings, REPORTS[0]))
         site.open().batch(Event(12, WHOM), Event(13, "dan"))
 
-    acts = [start_with_more]
-
-    def handle_later(uri: str) -> Handle:
-        while acts:
-            acts.pop()()
-        return Handle(uri)
-
-    monkeypatch.setattr(f"{remove.__module__}.Handle", handle_later)
-    erasing(tmp_path)()
-    assert not acts
-    assert files_with(tmp_path, WHOM) == set()
+    erase_while(start_with_more, tmp_path, monkeypatch)
     site.batch(Event(60))
     assert {row["user_id"] for row in rows(tmp_path, "page_views")} == {"dan"}
     assert {row["user_id"] for row in rows(tmp_path, "panes") if row["report"] == "page_views"} <= {"dan", "ann"}

@@ -149,7 +149,6 @@ def test_twice_the_line_takes_at_most_twice_the_instructions(name: str, units: S
     "unit",
     [pytest.param(unit, marks=() if unit in FAST_AGENT_UNITS else pytest.mark.slow) for unit in AGENT_UNITS],
 )
-@pytest.mark.slow
 def test_whether_an_agent_is_a_robots_is_seen_without_looking_again_and_again(unit: str) -> None:
     agent = ("~" + unit * AGENT_LENGTH)[:AGENT_LENGTH]  # of no other test, so it is in no cache
     line = COMBINED.replace(AGENT, agent)
