@@ -24,7 +24,7 @@ from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.opening import Opening, Reset
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import CORRECTIONS, EVENT_IDS, PANES, find_table
-from pipeline.tables.transactions import DROPPED_APP, FORGOTTEN_BEFORE_APP, MERGED_APP
+from pipeline.tables.transactions import DROPPED_APP, FORGOTTEN_BEFORE_APP, MERGED_APP, version_of
 
 _CORRECTED_SQL: Final = """
 SELECT max(result.window_end) AS latest FROM result JOIN corrections ON corrections.report = '{report}'
@@ -80,7 +80,7 @@ def _opening(warehouse: str, last: LedgerRow, before: Opening, reset: Reset) -> 
     )
     # Without panes from before a report was taken out its windows would count a part of their events.
     panes = find_table(PANES.name, warehouse)
-    kept = {name: panes.transaction_version(f"{DROPPED_APP}{name}") or 0 if panes else 0 for name in closed}
+    kept = {name: version_of(panes, f"{DROPPED_APP}{name}") for name in closed}
     lowered = {name: max(min(until, reset.watermark), kept[name]) for name, until in closed.items()}
     last_batch = last.batch if last.batch % EPOCH else before.last_batch
     return replace(before, closed=lowered, last_batch=last_batch, reset=reset, process=None)
@@ -112,7 +112,7 @@ def _final_until(warehouse: str, opening: Opening, now: int) -> int:
     ends = [0]
     for report in (report for report in _every_report(opening, warehouse) if report.windows.by_time):
         table = find_table(report.name, warehouse)
-        ends.append(panes.transaction_version(f"{MERGED_APP}{report.name}") or 0 if panes else 0)
+        ends.append(version_of(panes, f"{MERGED_APP}{report.name}"))
         ends += [latest_end(table, now), removed(table)] if table else []
         ends += [_latest_corrected(report, table, corrections)] if table and corrections else []
     return max(*ends, _forgotten_until(warehouse, opening))
@@ -120,8 +120,7 @@ def _final_until(warehouse: str, opening: Opening, now: int) -> int:
 
 def _forgotten_until(warehouse: str, opening: Opening) -> int:
     """Returns the lowest watermark, in ms, by which events whose ids were forgotten are too late; 0 without ids."""
-    ids = find_table(EVENT_IDS.name, warehouse)
-    before = ids.transaction_version(FORGOTTEN_BEFORE_APP) or 0 if ids else 0
+    before = version_of(find_table(EVENT_IDS.name, warehouse), FORGOTTEN_BEFORE_APP)
     return lateness.too_late_at(opening.policy.reports, before - 1) if before else 0
 
 

@@ -17,7 +17,7 @@ from pipeline.results.measure_sql import so_far_sql
 from pipeline.results.result_kind import WindowKind, keys_sql
 from pipeline.tables.engines import Engine
 from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, result_of
-from pipeline.tables.transactions import DROPPED_APP
+from pipeline.tables.transactions import DROPPED_APP, version_of
 
 _LIVE_SQL: Final = """
 WITH now AS (
@@ -46,7 +46,7 @@ def live_sql(
     warehouse: str, report: Report, engine: Engine, *, corrected: bool, panes: DeltaTable | None = None
 ) -> str:
     """Returns the query of the view. `corrected`: the warehouse has a table of corrections; `panes` is its table."""
-    dropped = panes.transaction_version(f"{DROPPED_APP}{report.name}") or 0 if panes else 0
+    dropped = version_of(panes, f"{DROPPED_APP}{report.name}")
     report = replace(report, closed_before_ms=max(dropped, report.closed_before_ms))
     kind, still = kind_of(report), engine.time(f"greatest(now.watermark, {report.closed_before_ms})")
     return _LIVE_SQL.format(

@@ -18,7 +18,7 @@ from pipeline.instants import utc
 from pipeline.tables.handle import Handle
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, result_of
-from pipeline.tables.transactions import CLOSED_APP, REMOVED_APP
+from pipeline.tables.transactions import CLOSED_APP, REMOVED_APP, version_of
 
 _LAST_BATCH_SQL: Final = """
 SELECT max(batch) AS last FROM ledger WHERE batch < (
@@ -29,7 +29,7 @@ SELECT max(batch) AS last FROM ledger WHERE batch < (
 
 def removed(table: DeltaTable) -> int:
     """Returns the last end of a window (ms), or last batch, whose rows were removed by age; 0 if no rows were."""
-    return table.transaction_version(REMOVED_APP) or 0
+    return version_of(table, REMOVED_APP)
 
 
 def remove_by_age(

@@ -126,7 +126,10 @@ def _drop_reports(epoch: NextEpoch, resources: Resources) -> None:
         # Close before the panes go: without them the result could not be recomputed.
         if published(warehouse, result_of(report)).closed_until < epoch.final[report.name]:
             Results(warehouse, result_of(report)).close(batch_id, epoch.final[report.name])
-    ends = {report.name: latest_end(Results(warehouse, result_of(report)).handle.table) for report in reports}
+    # An earlier start has removed those of most reports.
+    left = housekeeping.pane_starts(warehouse) if reports else {}
+    with_panes = [result_of(report) for report in reports if report.name in left]
+    ends = {spec.name: latest_end(Results(warehouse, spec).handle.table) for spec in with_panes}
     housekeeping.remove_panes(warehouse, ends, batch_id)
 
 

@@ -12,7 +12,7 @@ from pipeline.tables.handle import Handle
 from pipeline.tables.merging import merge_small_files
 from pipeline.tables.query import query
 from pipeline.tables.schemas import EVENT_IDS, is_table
-from pipeline.tables.transactions import FORGOTTEN_APP, FORGOTTEN_BEFORE_APP
+from pipeline.tables.transactions import FORGOTTEN_APP, FORGOTTEN_BEFORE_APP, version_of
 from pipeline.tuning import STANDARD
 
 _FILE_BYTES: Final = 64 * 1024 * 1024
@@ -53,7 +53,7 @@ def maintain(warehouse: str, since: int, batch: int, many_files: int = STANDARD.
 
 
 def _forgotten_before(table: DeltaTable, since: int) -> Transaction:
-    return Transaction(FORGOTTEN_BEFORE_APP, max(since, table.transaction_version(FORGOTTEN_BEFORE_APP) or 0))
+    return Transaction(FORGOTTEN_BEFORE_APP, max(since, version_of(table, FORGOTTEN_BEFORE_APP)))
 
 
 def _has_older(table: DeltaTable, since: int) -> bool:

@@ -25,7 +25,7 @@ from pipeline.tables.fencing import refuse_if_fenced
 from pipeline.tables.files import Files, discard
 from pipeline.tables.schemas import TableSpec, is_table
 from pipeline.tables.store_errors import one_line
-from pipeline.tables.transactions import AMENDED_APP
+from pipeline.tables.transactions import AMENDED_APP, version_of
 
 _OUTDATED: Final = re.compile("not found|Invalid table version")
 TOKEN: Final = "tidemark.token"  # noqa: S105 - it names a commit, it opens nothing
@@ -49,7 +49,7 @@ class Handle:
 
     def last(self, app: str) -> int:
         """Returns the version of an application's last transaction, 0 if there is no transaction."""
-        return self.table.transaction_version(app) or 0
+        return version_of(self.table, app)
 
     def amending(self) -> Transaction:
         """Returns the transaction by which verbs, retention and fences exclude one another.

@@ -6,6 +6,8 @@ rows of its commit or not at all, and only one of concurrent commits that set th
 
 from typing import Final
 
+from deltalake import DeltaTable
+
 WRITER_APP: Final = "tidemark"
 """On `panes`, `dead_letters` and `event_ids`: the batch that opened the epoch. Set by `take_over`, read at each commit
 of a service: it excludes services of older epochs.
@@ -67,3 +69,8 @@ verifier: it excludes the use of a table from a newer copy than the ledger."""
 VACUUM_APP: Final = "tidemark-vacuum"
 """On any table: when its dead files were last deleted, in seconds since 1970. Set and read by `remove_dead_files`: it
 excludes a second deletion within the hour."""
+
+
+def version_of(table: DeltaTable | None, app: str) -> int:
+    """Returns a table's transaction version of an application; 0 without the table or the version."""
+    return (table.transaction_version(app) or 0) if table else 0
