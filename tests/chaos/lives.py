@@ -53,6 +53,8 @@ class Lives:
     lives: list[Command] = field(default_factory=list)
     outage: Rule | None = None
     """A life that begins now meets it."""
+    producers: Sequence[Process] = ()
+    """Without them nothing is left to commit: one that fails ends every wait."""
 
     @property
     def warehouse(self) -> Path:
@@ -80,7 +82,9 @@ class Lives:
         return Command(process, faults)
 
     def tend(self) -> None:
-        """Starts the service again if it failed or was killed. Any other end fails the test."""
+        """Starts the service again if it failed or was killed. Any other end fails the test, as does a producer's."""
+        for producer in self.producers:
+            assert not producer.popen.poll(), f"a producer failed: {last_words(producer)}"
         code = self.now.ended
         if code is None:
             return
@@ -94,7 +98,13 @@ class Lives:
             self.tend()
             return condition()
 
-        wait_for(holds, seconds, what)
+        try:
+            wait_for(holds, seconds, what)
+        except AssertionError as error:
+            said = last_words(self.now.process)
+            raise AssertionError(
+                f"{error}; life {len(self.lives)}, with exit code {self.now.ended}, said: {said}"
+            ) from None
 
     def let_pass(self, seconds: float) -> None:
         """So much time passes, and the service is tended meanwhile."""

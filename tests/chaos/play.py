@@ -115,7 +115,7 @@ def _scene(play: Play, shared: Cluster, folder: Path, stack: ExitStack) -> Scene
     idle = ("--time.idle-timeout", "1h" if broker else "5s")
     options = (*site.where, *RULES, *idle, *(("--spark.master", spark.url) if spark else ()), *play.options)
     environment = {"TIDEMARK_SPARK__CONF": json.dumps(ON_A_CLUSTER)} if spark else {}
-    return Scene(site, Lives(folder, options, environment, stack), play.minute, broker, spark)
+    return Scene(site, Lives(folder, options, environment, stack, producers=site.processes), play.minute, broker, spark)
 
 
 def _perform(scene: Scene, outcome: Outcome) -> None:

@@ -23,8 +23,8 @@ class Part:
     command: tuple[str, ...]
     counts: str
     """The noun for the things that it runs."""
-    weight: float
-    """Its share of the time: minutes of a run of eight hours."""
+    weight: float = 0
+    """Its share, relative to others, of the time that is left by the parts that end by themselves."""
     budget: tuple[str, ...] = ()
     """Arguments by which the command takes a budget of `{minutes}`; empty if it ends by itself."""
     source: Source = Source.SUMMARY
@@ -41,18 +41,18 @@ class Part:
 
 
 _USED: Final = 0.8
+_MOST: Final = 0.7
 _PYTHON: Final = (sys.executable, "-m")
 _PYTEST: Final = (*_PYTHON, "pytest", "-v", "-rfE", "--tb=short", "-n", "auto", "--dist", "loadfile")
 _ONE_TEST: Final = ".venv/bin/python -m pytest -n 0 '{name}'"
 _AT_MOST: Final = ("--at-most", "{minutes:.1f}")
 _MINUTES: Final = ("--minutes", "{minutes:.1f}")
 PARTS: Final = (
-    Part("pythons", ("make", "test-pythons"), "fast tests", 15, source=Source.PYTEST, again="make test-pythons"),
+    Part("pythons", ("make", "test-pythons"), "fast tests", source=Source.PYTEST, again="make test-pythons"),
     Part(
         "records",
         (*_PYTEST, "tests/fuzz", "-m", "nightly"),
         "tests with mutated records",
-        25,
         source=Source.PYTEST,
         again=_ONE_TEST,
     ),
@@ -60,11 +60,10 @@ PARTS: Final = (
         "tests",
         (*_PYTEST, "--ignore", "tests/fuzz", "-m", "nightly"),
         "tests marked nightly",
-        90,
         source=Source.PYTEST,
         again=_ONE_TEST,
     ),
-    Part("protections", (*_PYTHON, "tests.simulation", "--mutations"), "protections that were removed", 20),
+    Part("protections", (*_PYTHON, "tests.simulation", "--mutations"), "protections that were removed"),
     Part("mutants", (*_PYTHON, "tests.mutants"), "mutants", 60, _AT_MOST),
     Part("plans", (*_PYTHON, "tests.simulation", "--page"), "plans", 100, _AT_MOST),
     Part("seeds", (*_PYTHON, "tests.simulation"), "random plans", 30, _MINUTES),
@@ -85,7 +84,13 @@ def chosen(names: str, parts: tuple[Part, ...] = PARTS) -> list[Part]:
 def share_minutes(part: Part, later: list[Part], minutes_left: float) -> float:
     """Returns how long `part` may take: what it leaves, the parts after it share.
 
-    >>> share_minutes(Part("a", (), "", weight=20), [Part("b", (), "", weight=60)], 40)
+    A part without a budget is whole or worth nothing, so it may take most of the time that is left.
+
+    >>> share_minutes(Part("a", (), "", weight=20, budget=("{minutes}",)), [Part("b", (), "", weight=60)], 40)
     10.0
+    >>> share_minutes(Part("a", (), ""), [Part("b", (), "", weight=60)], 40)
+    28.0
     """
+    if later and not part.budget:
+        return minutes_left * _MOST
     return minutes_left * part.weight / (part.weight + sum(other.weight for other in later))

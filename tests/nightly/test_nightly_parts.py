@@ -30,14 +30,22 @@ def result(found: Found, code: int | None = 0, part: Part = SUMS_UP) -> Result:
     return Result(part, ("run", "a b"), code, 90, found)
 
 
-def test_the_shares_of_parts_that_use_them_fill_the_time_and_unused_time_goes_to_those_after() -> None:
-    left, parts = 480.0, list(PARTS)
+def test_the_shares_of_parts_with_a_budget_fill_the_time_and_unused_time_goes_to_those_after() -> None:
+    parts = [part for part in PARTS if part.budget]
+    left = minutes = sum(part.weight for part in parts)
     for number, part in enumerate(parts):
         share = share_minutes(part, parts[number + 1 :], left)
         assert share == pytest.approx(part.weight)
         left -= share
     assert left == pytest.approx(0)
-    assert share_minutes(parts[-2], parts[-1:], 2 * (parts[-2].weight + parts[-1].weight)) == 2 * parts[-2].weight
+    assert share_minutes(parts[-2], parts[-1:], 2 * minutes) > parts[-2].weight
+
+
+def test_a_part_that_ends_by_itself_leaves_time_for_the_others_whatever_it_takes() -> None:
+    left = 480.0
+    for number, part in enumerate(PARTS):
+        left -= share_minutes(part, [*PARTS[number + 1 :]], left)
+        assert left > 0 or part is PARTS[-1]
 
 
 def test_parts_that_take_a_budget_are_last_because_they_use_the_time_that_others_leave() -> None:

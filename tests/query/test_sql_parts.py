@@ -1,0 +1,133 @@
+"""The parts of the SQL server without a client: what it refuses, parameters, values and the log-in."""
+
+import base64
+import hashlib
+import hmac
+import json
+import uuid
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import psycopg
+import pyarrow as pa
+import pytest
+from psycopg.adapt import PyFormat, Transformer
+
+from pipeline.reading.sql_server.allowed import reading
+from pipeline.reading.sql_server.literals import literal_of, oid_of
+from pipeline.reading.sql_server.parameter_types import parameter_types
+from pipeline.reading.sql_server.pg_values import columns_of, rows_of
+from pipeline.reading.sql_server.scram import Scram
+from pipeline.reading.sql_server.wire import Refused
+from tests.query.refused_statements import REFUSED
+
+VIEWS = ("page_views", "ledger")
+CHECKED_ELSEWHERE = ("SELECT getenv", "SELECT reflect", "SELECT java_method", "SELECT 1;", "SELECT * FROM page_views F")
+"""Functions are absent from the engine, and of several statements each is judged."""
+DAY = date(2024, 5, 1)
+NOON = datetime(2024, 5, 1, 12, 0, 0, 250_000, UTC)
+VALUES: Mapping[str, tuple[list[Any], pa.DataType]] = {
+    "BOOLEAN": ([True, False, None], pa.bool_()),
+    "BIGINT": ([0, -1, 1 << 40], pa.int64()),
+    "DOUBLE": ([0.5, -1e300], pa.float64()),
+    "DECIMAL(38,9)": ([Decimal("-12345.000000001"), Decimal(10000), Decimal(0)], pa.decimal128(38, 9)),
+    "DATE": ([DAY, date(1969, 12, 31)], pa.date32()),
+    "TIMESTAMP WITH TIME ZONE": ([NOON, NOON - timedelta(days=50_000)], pa.timestamp("us", "UTC")),
+    "VARCHAR": (['ann\'s \\ "ö"', ""], pa.string()),
+}
+
+
+@pytest.fixture(scope="module")
+def engine() -> duckdb.DuckDBPyConnection:
+    engine = duckdb.connect(":memory:")
+    engine.execute("SET TimeZone = 'UTC'")
+    return engine
+
+
+def test_statements_that_do_more_than_read_views_are_refused(engine: duckdb.DuckDBPyConnection) -> None:
+    for statement in REFUSED:
+        if not statement.startswith(CHECKED_ELSEWHERE):
+            with pytest.raises(Refused):
+                reading(engine, statement, VIEWS)
+
+
+def test_statements_that_read_views_are_taken_as_they_are(engine: duckdb.DuckDBPyConnection) -> None:
+    for statement in (
+        "SELECT * FROM page_views",
+        "WITH ours AS (SELECT 1) SELECT * FROM ours",
+        "EXPLAIN ANALYZE SELECT * FROM tidemark.main.ledger",
+        "SELECT * FROM pg_catalog.pg_type",
+        "SELECT * FROM range(3)",
+    ):
+        assert reading(engine, statement, VIEWS) == statement
+    named = reading(engine, "SELECT day FROM generate_series(1, 2) day", VIEWS)
+    assert engine.execute(named).fetchall() == [(1,), (2,)]
+
+
+@pytest.mark.parametrize("form", [PyFormat.TEXT, PyFormat.BINARY])
+@pytest.mark.parametrize("name", VALUES)
+def test_parameters_as_psycopg_sends_them_are_literals_of_the_same_value(
+    engine: duckdb.DuckDBPyConnection, name: str, form: PyFormat
+) -> None:
+    values, _ = VALUES[name]
+    for value in [*values, uuid.UUID(int=7), [item for item in values if item is not None]]:
+        sender = Transformer()
+        (sent,) = sender.dump_sequence([value], [form])
+        # psycopg leaves the type of texts open, and the server infers it from the statement.
+        assert sender.types is not None
+        oid = sender.types[0] or oid_of("VARCHAR", is_list=isinstance(value, list))
+        literal = literal_of(None if sent is None else bytes(sent), oid, int(form is PyFormat.BINARY))
+        assert engine.execute(f"SELECT {literal}").to_arrow_table().column(0).to_pylist() == [
+            str(value) if isinstance(value, uuid.UUID) else value
+        ], literal
+
+
+@pytest.mark.parametrize("form", [0, 1])
+@pytest.mark.parametrize("name", VALUES)
+def test_psycopg_reads_the_values_that_are_sent(name: str, form: int) -> None:
+    values, kind = VALUES[name]
+    batch = pa.RecordBatch.from_arrays([pa.array(values, kind)], ["value"])
+    (column,) = columns_of(batch.schema)
+    assert column.oid == oid_of(name)
+    read = Transformer().get_loader(column.oid, psycopg.pq.Format(form)).load
+    assert [None if sent is None else read(sent) for (sent,) in rows_of(batch, [form])] == values
+
+
+def test_open_parameters_have_the_types_of_what_they_are_compared_with(engine: duckdb.DuckDBPyConnection) -> None:
+    columns = {"user_id": "VARCHAR", "page_views": "BIGINT"}
+    for condition, types in {
+        "user_id = $1 AND page_views BETWEEN $2 AND $3": ("VARCHAR", "BIGINT", "BIGINT"),
+        "page_views IN ($1, 2) AND max(user_id) > $2": ("BIGINT", "VARCHAR"),
+        "$1::DATE = '2024-05-01'": ("DATE",),
+        "true LIMIT $1": ("BIGINT",),
+    }.items():
+        statement = f"SELECT * FROM page_views WHERE {condition}"  # noqa: S608 - ours
+        (serialized,) = engine.execute("SELECT json_serialize_sql(?)", [statement]).fetchone() or ("",)
+        assert parameter_types(serialized, columns) == {
+            number: oid_of(kind) for number, kind in enumerate(types, start=1)
+        }, json.loads(serialized)
+
+
+def _mac(key: bytes, text: str) -> bytes:
+    return hmac.digest(key, text.encode(), "sha256")
+
+
+def test_a_client_that_knows_the_password_is_let_in_and_no_other() -> None:
+    """The client's part is written after RFC 5802, section 3."""
+    for sent, known, is_right in (("sesame", True, True), ("sesam", True, False), ("sesame", False, False)):
+        server = Scram("sesame", known=known)
+        challenge = server.challenge("n,,n=ann,r=once")
+        assert challenge is not None
+        asked = dict(part.split("=", 1) for part in challenge.split(","))
+        salted = hashlib.pbkdf2_hmac("sha256", sent.encode(), base64.b64decode(asked["s"]), int(asked["i"]))
+        without = f"c=biws,r={asked['r']}"
+        exchanged = f"n=ann,r=once,{challenge},{without}"
+        key = _mac(salted, "Client Key")
+        signature = _mac(hashlib.sha256(key).digest(), exchanged)
+        proof = base64.b64encode(bytes(a ^ b for a, b in zip(key, signature, strict=True))).decode()
+        verifier = base64.b64encode(_mac(_mac(salted, "Server Key"), exchanged)).decode()
+        assert server.final(f"{without},p={proof}") == (f"v={verifier}" if is_right else None)
+    assert Scram("sesame", known=True).challenge("p=tls-unique,,n=ann,r=once") is None
