@@ -16,8 +16,9 @@ from pipeline.event_time.batch import EPOCH, Batch, LedgerRow
 from pipeline.event_time.reports import Report
 from pipeline.event_time.tallies import Tallies
 from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.instants import moment, ms_of, now_ms
+from pipeline.instants import moment, now_ms
 from pipeline.results import layout
+from pipeline.results.kind_registry import kind_of
 from pipeline.results.result_table import latest_end
 from pipeline.results.retention import removed
 from pipeline.tables.ledger import Ledger, require_warehouse
@@ -27,9 +28,11 @@ from pipeline.tables.schemas import CORRECTIONS, EVENT_IDS, PANES, find_table
 from pipeline.tables.transactions import DROPPED_APP, FORGOTTEN_BEFORE_APP, MERGED_APP, version_of
 
 _CORRECTED_SQL: Final = """
-SELECT max(result.window_end) AS latest FROM result JOIN corrections ON corrections.report = '{report}'
-  AND CAST(result.window_start AS BIGINT) / 1000 <= corrections.window_start_ms
-  AND CAST(result.window_end AS BIGINT) / 1000 >= corrections.window_end_ms {same_keys}
+SELECT greatest(max(corrections.window_end_ms), max(CAST(result.window_end AS BIGINT) / 1000)) AS latest
+FROM corrections LEFT JOIN result ON {grows} {same_keys}
+  AND CAST(result.window_start AS BIGINT) / 1000 <= corrections.window_end_ms
+  AND CAST(result.window_end AS BIGINT) / 1000 >= corrections.window_start_ms
+WHERE corrections.report = '{report}'
 """
 
 
@@ -125,8 +128,11 @@ def _forgotten_until(warehouse: str, opening: Opening) -> int:
 
 
 def _latest_corrected(report: Report, table: DeltaTable, corrections: DeltaTable) -> int:
-    """Returns the latest end, in ms, of a window with a correction; 0 without such a window."""
-    same_keys = "".join(f" AND result.{key} IS NOT DISTINCT FROM corrections.{key}" for key in report.keys)
-    sql = _CORRECTED_SQL.format(report=report.name, same_keys=same_keys)
-    latest = rows_of(sql, result=table, corrections=corrections)[0]["latest"]
-    return ms_of(latest) if latest else 0
+    """Returns the latest end, in ms, of a window with a correction; 0 without such a window.
+
+    A window that grows is joined by its corrections, also by those that are decided and not yet added.
+    """
+    same_keys = "".join(f" AND (result.{key} IS NOT DISTINCT FROM corrections.{key})" for key in report.keys)
+    grows = str(kind_of(report).grows).lower()
+    sql = _CORRECTED_SQL.format(report=report.name, grows=grows, same_keys=same_keys)
+    return int(rows_of(sql, result=table, corrections=corrections)[0]["latest"] or 0)

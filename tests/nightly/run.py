@@ -61,7 +61,8 @@ def _exit_code(
 
 def _own_environment() -> dict[str, str]:
     """Returns the environment without what `make` hands down: `ARGS` are those of the night, not of its parts."""
-    return {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS")}
+    theirs = ("ARGS", "MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS")
+    return {name: value for name, value in os.environ.items() if name not in theirs}
 
 
 def ends_within(process: "subprocess.Popen[bytes]", seconds: float) -> bool:

@@ -41,12 +41,13 @@ def test_parts_run_one_after_the_other_and_one_that_takes_too_long_is_killed_wit
         return process.poll() is not None
 
     monkeypatch.setattr(run, "ends_within", ends)
-    monkeypatch.setenv("MAKEFLAGS", " -- ARGS=--hours\\ 6")  # of the night; a part's own `make` must not get it
+    for name in ("MAKEFLAGS", "ARGS"):  # of the night; a part's own `make` must not get them
+        monkeypatch.setenv(name, " -- ARGS=--hours\\ 6")
     child, own = (f"sh -c 'echo $$ >{pid}.new; mv {pid}.new {pid}; exec sleep 3000'" for pid in pids)
     parts = (
         part("true", f"{SUMMARY}; true"),
         part("false", f"{SUMMARY}; echo broken; false"),
-        part("silent", "echo $TESTS_SEED $MAKEFLAGS"),
+        part("silent", "echo $TESTS_SEED $MAKEFLAGS$ARGS"),
         part("hangs", f"trap '' INT; {SUMMARY}; {child} & setsid {own} & wait"),
     )
     assert play(Night(RUN, "a machine", 7, 1, parts), tmp_path, grace_s=0) == 1

@@ -15,6 +15,7 @@ from pipeline.event_time.event_ids import Ids
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.session import Sessions
 from pipeline.fold.outputs import event_ids
+from pipeline.results.corrections import Corrections
 from pipeline.tables.appender import Appender
 from pipeline.tables.event_id_table import maintain
 from pipeline.tables.ledger import Ledger
@@ -70,18 +71,37 @@ def test_a_reset_is_refused_if_a_batch_was_committed_after_it_read_the_ledger(
     assert Ledger(str(tmp_path)).latest()[0].batch == site.number
 
 
+@pytest.mark.parametrize("is_cut_off", [False, True])
 @pytest.mark.parametrize(("minute", "is_refused"), [(26, True), (29.5, False)])
 def test_a_session_that_a_correction_joined_does_not_open_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minute: float, *, is_refused: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minute: float, *, is_refused: bool, is_cut_off: bool
 ) -> None:
-    """No clock has reached its end, but it can no longer be made of its panes alone."""
+    """No clock has reached its end, but it can no longer be made of its panes alone.
+
+    A run that was cut off has decided it, and the next run adds it.
+    """
     sessions = Report("sessions", Sessions(5 * MINUTE), 0)
     site = Site(tmp_path, replace(PAGE_VIEWS_ALONE, reports=(sessions,))).open()
-    site.batch(Event(24.5), Event(24, "bob"), Event(40, "bob")).batch(Event(CENTURY)).batch(Event(21)).correct()
+    site.batch(Event(24.5), Event(24, "bob"), Event(40, "bob")).batch(Event(CENTURY)).batch(Event(21))
+    with monkeypatch.context() as patch:
+        if is_cut_off:
+            patch.setattr(Corrections, "apply", lambda *_: None)
+        site.correct()
     monkeypatch.setattr(watermark_reset, "now_ms", lambda: NOON + 26 * MINUTE)
     sentence = r"windows up to 2024-05-01T12:29:30\+00:00 are published already"
     with pytest.raises(SetUpError, match=sentence) if is_refused else nullcontext():
         reset(str(tmp_path), NOON + round(minute * MINUTE), "a wrong clock", confirmed=True)
+
+
+def test_a_window_of_several_keys_with_a_correction_does_not_open_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = replace(PAGE_VIEWS_ALONE.reports[0], keys=("user_id", "page_url"))
+    site = Site(tmp_path, replace(PAGE_VIEWS_ALONE, reports=(pages,))).open()
+    site.batch(Event(24.5), Event(40, "bob")).batch(Event(CENTURY)).batch(Event(21)).correct()
+    monkeypatch.setattr(watermark_reset, "now_ms", lambda: NOON + 26 * MINUTE)
+    with pytest.raises(SetUpError, match=r"windows up to 2024-05-01T12:30:00\+00:00 are published already"):
+        reset(str(tmp_path), NOON + 29 * MINUTE, "a wrong clock", confirmed=True)
 
 
 def test_events_whose_ids_another_clock_has_forgotten_do_not_count_again(
