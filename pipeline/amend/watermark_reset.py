@@ -81,12 +81,24 @@ def _opening(warehouse: str, last: LedgerRow, before: Opening, reset: Reset) -> 
     closed = settings_change.closed(
         before.policy, before.closed, last.watermark, [report.name for report in before.policy.reports]
     )
-    # Without panes from before a report was taken out its windows would count a part of their events.
-    panes = find_table(PANES.name, warehouse)
-    kept = {name: version_of(panes, f"{DROPPED_APP}{name}") for name in closed}
-    lowered = {name: max(min(until, reset.watermark), kept[name]) for name, until in closed.items()}
     last_batch = last.batch if last.batch % EPOCH else before.last_batch
+    lowered = {
+        name: max(min(until, reset.watermark), _dropped(warehouse, name, last_batch)) for name, until in closed.items()
+    }
     return replace(before, closed=lowered, last_batch=last_batch, reset=reset, process=None)
+
+
+def _dropped(warehouse: str, name: str, last_batch: int) -> int:
+    """Returns the end, in ms, up to which a report stays closed because its panes were dropped, or will be; 0 without.
+
+    Without panes from before it was taken out, its windows would count a part of their events.
+    """
+    dropped = version_of(find_table(PANES.name, warehouse), f"{DROPPED_APP}{name}")
+    openings = Ledger(warehouse).openings(last_batch // EPOCH).values()
+    table = find_table(name, warehouse)
+    is_taken_out = any(name not in {report.name for report in opening.policy.reports} for opening in openings)
+    # The start that took it out may have died before it dropped the panes: the next start will.
+    return max(dropped, latest_end(table)) if table and is_taken_out else dropped
 
 
 def _batch(rows: Sequence[LedgerRow], opening: Opening, watermark: int) -> Batch:

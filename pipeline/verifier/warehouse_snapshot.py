@@ -29,6 +29,8 @@ _OPTIONAL: Final = (EVENT_IDS.name, CORRECTIONS.name, ERASURES.name, ERASED_USER
 _FIXED: Final = (LEDGER.name, PANES.name, DEAD_LETTERS.name, *_OPTIONAL)
 _OPENINGS_SQL: Final = "SELECT DISTINCT batch, opening FROM ledger WHERE opening IS NOT NULL ORDER BY batch"
 
+_NEWEST_SQL: Final = f"SELECT batch % {EPOCH} = 0 AS opens, max(batch) AS batch FROM ledger GROUP BY 1"
+
 
 @dataclass(frozen=True, slots=True)
 class WarehouseSnapshot:
@@ -114,18 +116,19 @@ def _read(warehouse: str) -> WarehouseSnapshot:
     handles, unreadable = _open(empty, [LEDGER.name])
     ledger = replace(empty, handles=handles, engine=_engine(handles))
     openings, opening_errors = _openings(ledger)
-    newest = max(
-        (row["batch"] or 0 for row in _rows_or_empty(ledger, "SELECT max(batch) AS batch FROM ledger")), default=0
-    )
+    batches = _rows_or_empty(ledger, _NEWEST_SQL)
+    newest = max((row["batch"] for row in batches), default=0)
+    last_work = max((row["batch"] for row in batches if not row["opens"]), default=0)
     policies = [opening.policy for opening in openings.values()]
     results = dict.fromkeys(result.name for policy in policies for result in policy.consumers)
     # Panes before results, because panes that are compacted later are published; corrections last, because results may
     # contain them.
     names = [PANES.name, DEAD_LETTERS.name, EVENT_IDS.name, *results]
     names += [CORRECTIONS.name, ERASURES.name, ERASED_USERS.name]
-    # Results that are no longer configured may have been deleted.
-    configured = {result.name for policy in policies[-1:] for result in policy.consumers}
-    optional = {*_OPTIONAL, *results} - configured
+    # Results that are no longer configured may have been deleted; an epoch without a batch may not have made its own.
+    made = [openings.get(last_work // EPOCH), *[*openings.values()][-1:]]
+    required = set.intersection(*({result.name for result in one.policy.consumers} if one else set() for one in made))
+    optional = {*_OPTIONAL, *results} - required
     wanted = [name for name in names if name not in optional or is_table(empty.uri(name))]
     others, further = _open(empty, wanted)
     handles |= others

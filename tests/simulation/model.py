@@ -65,6 +65,8 @@ class Model:
     _full: dict[str, Counter[Key]] = field(default_factory=dict)
     _totals: Counter[Key] = field(default_factory=Counter)
     _closed: dict[str, int] = field(default_factory=dict)
+    _dropped: dict[str, int] = field(default_factory=dict)
+    """The last published end of each report that was taken out: its panes are gone, so no reset goes below."""
     _missed: list[_Missed] = field(default_factory=list)
     _dead: list[Event] = field(default_factory=list)
     """Events that missed every window."""
@@ -101,11 +103,20 @@ class Model:
             closed[name] = max(closed[name], reached)
             if has_batches or self.drops_open:
                 self._drop_open(name, reached)
+            self._dropped[name] = max(self._ended(name, reached), default=_NEVER)
         new = dict.fromkeys(now.names - self._closed.keys() - closed.keys(), floor)
         self._closed |= closed | new
         if opening["reset"]:
             put_back = opening["reset"]["watermark"]
-            self._closed = {name: min(time, put_back) for name, time in self._closed.items()}
+            self._closed = {
+                name: max(min(time, put_back), self._dropped.get(name, _NEVER)) for name, time in self._closed.items()
+            }
+
+    def _ended(self, name: str, reached: int) -> Iterator[int]:
+        """The ends of a report's windows that are published at a watermark."""
+        ends = [key[2] for key in self._grid.get(name, ())]
+        ends += [one.end for own in self._sessions.get(name, {}).values() for one in own]
+        yield from (end for end in ends if end <= reached)
 
     def _drop_open(self, name: str, reached: int) -> None:
         for counts in (self._grid, self._late):
@@ -196,7 +207,8 @@ class Model:
             due = {key: n for key, n in counts.items() if key[2] <= watermark or (name, key) in self._fired}
             rows[name] = Counter({(*key, n, late[key]): 1 for key, n in due.items()})
         for name, users in self._sessions.items():
-            ended = [(user, one) for user, own in users.items() for one in own if one.end <= watermark]
+            until = max(watermark, self._dropped.get(name, _NEVER))
+            ended = [(user, one) for user, own in users.items() for one in own if one.end <= until]
             rows[name] = Counter((user, one.start, one.end, one.events) for user, one in ended)
         rows |= {name: Counter(full) for name, full in self._full.items()}
         if rules.has_totals:

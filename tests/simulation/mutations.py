@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from multiprocessing import get_context
 from typing import Any, Final
@@ -86,6 +87,22 @@ def _nameless(real: Callable[..., Any]) -> Callable[..., Any]:
     return lambda resources, kafka, rows, _: real(resources, kafka, rows, "nobody")
 
 
+def _as_they_were(real: Callable[..., None]) -> Callable[..., None]:
+    """Rows that are merged keep the lowest time until which their parts had closed."""
+
+    def make(islands: Any, rows: Any, *how: Any, **more: Any) -> None:
+        real(islands, rows, *how, **more)
+        islands._rows = rows
+
+    return make
+
+
+def _of_the_first(real: Any) -> Any:
+    """The tables as they were when a process first asked for them."""
+    return type("Once", (), {"of": staticmethod(cache(real.of))})
+
+
+_READS_OF_FILES: Final = {"pipeline.verifier.invariants:_MOST_READS_OF_FILES": lambda _: 1}
 MUTATIONS: Final[Mapping[str, Mutation]] = {
     "fence": Mutation(
         "a start fences every table",
@@ -136,6 +153,36 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
         "upkeep does not rely on a watermark that is ahead of the clock",
         {"pipeline.service.maintenance:certain_watermark": lambda _: lambda frontier, *_: frontier.watermark},
         (("reset-start.wrong", "none"), ("reset-start.wrong_visits", "none")),
+    ),
+    "parts of a session": Mutation(
+        "a session that is merged joins what each of its events joined",
+        {"pipeline.results.islands:Islands.__init__": _as_they_were},
+        (("behind-start.steps", "none"),),
+    ),
+    "certain start": Mutation(
+        "a start forgets no ids by a watermark that may be taken back",
+        {"pipeline.service.next_epoch:certain_watermark": lambda _: lambda frontier, *_: frontier.watermark},
+        (("start-reset.ended_twice", "none"), ("start-reset.wrong_twice", "none")),
+    ),
+    "dropped panes": Mutation(
+        "a reset opens no window of a report whose panes were dropped",
+        {"pipeline.amend.watermark_reset:DROPPED_APP": lambda _: "no such mark:"},
+        (("other_start-reset-start.without_visits", "none"), ("reset-other_start-start.without_visits", "none")),
+    ),
+    "corrected sessions": Mutation(
+        "a reset opens no session that a correction joined",
+        {"pipeline.amend.watermark_reset:_latest_corrected": lambda _: lambda *_: 0},
+        (("correct-reset.wrong_visits", "none"), ("reset-correct.wrong_visits", "ends")),
+    ),
+    "reports of now": Mutation(
+        "an erasure looks for reports again in each pass",
+        {"pipeline.amend.erase.erasure:PersonalTables": _of_the_first},
+        (("erase-other_start.more_crowd", "none"),),
+    ),
+    "read again": Mutation(
+        "verify reads again what others have changed meanwhile",
+        {"pipeline.verifier.invariants:_MOST_READS": lambda _: 1, **_READS_OF_FILES},
+        (("verify-erase.mixed", "none"), ("verify-correct.mixed", "none")),
     ),
 }
 """Mutations by name; each new protection of the project gets a line in this table."""

@@ -14,7 +14,7 @@ from typing import Final
 from tests.simulation import judge, verbs
 from tests.simulation.events import NOON
 from tests.simulation.model import Model
-from tests.simulation.scenes import SCENES, Cast, Scene
+from tests.simulation.scenes import PUT_BACK, SCENES, Cast, Scene
 from tests.simulation.stand_ins import prepare
 from tests.simulation.world import Process
 from tests.simulation.writers import Fault, Point, Stage, Step, Writer
@@ -22,11 +22,19 @@ from tests.simulation.writers import Fault, Point, Stage, Step, Writer
 ROOM: Final = "SIMULATION_ROOM"
 """The environment variable with the folder for all warehouses of a search."""
 _DAY_MS: Final = 86_400_000
-_OURS: Final = ("Replaced", "SetUpError", "Unreachable", "TransientError")
+_SERVICE: Final = frozenset({"Replaced", "SetUpError", "Unreachable", "TransientError"})
+_ALLOWED: Final = {
+    "correct": {"TransientError"},
+    "erase": {"SetUpError", "TransientError"},
+    "replay": {"TransientError"},
+    "reset": {"SetUpError"},
+    "verify": set[str](),
+}
+"""Errors with which a verb may end, so that an operator repeats it; a service's are `_SERVICE`."""
 _STORE: Final = frozenset(
     ["OSError", "DeltaError", "CommitFailedError", "TableNotFoundError", "FileNotFoundError", "ArrowInvalid"]
 )
-"""Errors of the store, after which a service starts again."""
+"""Errors of the store, which only a writer may have whose call it refused."""
 _NEVER: Final = 10**9
 
 
@@ -122,7 +130,7 @@ def play(plan: Plan) -> Run:
         run.reached = plan.fault == "seed" or _place(plan.at, writers[0].passed) is not None
         run.second = len(writers[1].passed) if len(writers) > 1 else 0
         run.first_name, run.landed = writers[0].name, stage.has_landed
-        run.findings += _of_writers(cast, writers)
+        run.findings += [*_of_writers(cast, writers), *_of_the_last(cast, writers)]
         run.errors = [f"{writer.name}: {writer.error}" for writer in writers if writer.error]
         run.errors += [str(error)[:200] for process in cast.processes for error in process.errors]
         state = f"{judge.state_of(warehouse)} {stage.now}"
@@ -195,16 +203,39 @@ def _at_random(chance: random.Random, stage: Stage, writers: list[Writer]) -> No
 def _of_writers(cast: Cast, writers: list[Writer]) -> Iterator[str]:
     """Errors that no plan explains, and services that gave up although no other had replaced them."""
     for writer in writers:
-        if writer.error and type(writer.error).__name__ not in (*_OURS, *_STORE):
+        if writer.error and type(writer.error).__name__ not in _allowed(writer, cast.scene):
             yield f"{writer.name}: {type(writer.error).__name__}: {str(writer.error)[:160]}"
+        is_final = verbs.irrevocable(cast.warehouse, cast.scene.rules) > PUT_BACK
+        if "published already" in str(writer.error) and not is_final:
+            yield f"{writer.name}: it is refused, although no window that would open again is final"
+    allowed = frozenset[str]().union(
+        *(_allowed(writer, cast.scene) for writer in writers if writer.kind not in _ALLOWED)
+    )
     for process in cast.processes:
         for error in process.errors:
-            if type(error).__name__ not in (*_OURS, *_STORE):
+            if type(error).__name__ not in allowed:
                 yield f"a service: {type(error).__name__}: {str(error)[:160]}"
     ends = [process.errors[-1] for process in cast.processes if process.errors and not process.failed]
     all_ended = len(ends) == len(cast.processes) > 0 and {type(end).__name__ for end in ends} == {"Replaced"}
     if all_ended and not any(writer.was_killed for writer in writers) and "reset" not in cast.scene.has:
         yield f"every service has ended: {str(ends[0])[:120]}"
+
+
+def _of_the_last(cast: Cast, writers: list[Writer]) -> Iterator[str]:
+    """What an erasure left that reported success after all others had ended: a repeated one would remove it."""
+    by_name = {writer.name: writer for writer in writers}
+    last = by_name.get(cast.stage.trace[-1].writer) if cast.stage.trace else None
+    is_whole = not any(writer.faults or writer.was_killed for writer in writers)
+    if last and last.kind == "erase" and last.error is None and is_whole:
+        yield from judge.person_findings(cast.warehouse, cast.scene.erased)
+
+
+def _allowed(writer: Writer, scene: Scene) -> frozenset[str]:
+    """The errors that a writer may have: those of the store if a call was struck, or an erasure removed its files."""
+    if writer.faults:
+        return _STORE | _SERVICE
+    loses_files = "erase" in scene.has and writer.kind != "verify"
+    return frozenset(_ALLOWED.get(writer.kind, _SERVICE)) | (_STORE if loses_files else frozenset())
 
 
 def _judged(cast: Cast, stage: Stage) -> Iterator[str]:
@@ -222,9 +253,9 @@ def _judged(cast: Cast, stage: Stage) -> Iterator[str]:
     except Exception as error:  # noqa: BLE001 - any error is reported
         yield f"afterwards: {type(error).__name__}: {str(error)[:200]}"
         return
-    # A clock that jumps may have merged panes of windows that would open again: then the reset is refused.
+    # A clock that jumps may have made everything final, so that nothing is left to lower.
     if "reset" in scene.has and not verbs.was_reset(warehouse) and stage.now < NOON + _DAY_MS:
-        yield "reset-watermark: it is refused, although no window that would open again is final"
+        yield "reset-watermark: an operator cannot lower the watermark"
     judged, state = base_of(scene.name).judged, f"in the end {judge.state_of(warehouse)}"
     if state not in judged:
         judged[state] = [*_of_the_end(cast)]
@@ -260,7 +291,7 @@ def _repeated(cast: Cast) -> Iterator[verbs.Verb]:
     scene, warehouse = cast.scene, cast.warehouse
     yield lambda: None
     if "reset" in scene.has and not verbs.was_reset(warehouse):
-        yield verbs.patiently(cast._reset(), may_refuse=True)
+        yield verbs.patiently(cast.reset_again(), may_refuse=True)
     for name in ("correct", "replay", "erase"):
         if name in scene.has:
             yield verbs.patiently(getattr(cast, f"_{name}")())

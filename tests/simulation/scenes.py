@@ -17,7 +17,16 @@ _WRONG: Final[Topic] = (
     ),
 )
 """A wrong clock takes the watermark to minute 500, while events of minute 22 and later come."""
-_PUT_BACK: Final = NOON + 25 * MINUTE
+_BACKFILL: Final[Topic] = (
+    events.events("1ann 2bob 11bob 12ann 24cid 23bob 24.5ann 22dan 31ann 33cid 41bob 61cid 90cid"),
+)
+"""The input ends after minute 24, and then more of it comes."""
+_STEPS: Final[Topic] = (
+    events.events("0ann 0.2bob 0.4cid 5ann 5.1bob 5.2cid 2ann 5.3dan 5.4eve 14bob 14.1cid 14.2dan 40bob 41cid"),
+)
+"""An event of minute 2 comes when a session of the same user has closed before it and another one goes on after it."""
+_HOUR_MS: Final = 60 * MINUTE
+PUT_BACK: Final = NOON + 25 * MINUTE
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,8 @@ class Scene:
     """Batches of the base that are published; -1 where there is no warehouse yet."""
     waiting: int = 1
     """Batches of the base that are committed and not published."""
+    ends: bool = False
+    """Whether the input ends after the batches of the base."""
     threads: bool = False
     """Whether the writers are threads of one process, between which two switches are tried."""
 
@@ -61,6 +72,8 @@ class Scene:
         process.open()
         for place in range(self.batches + self.waiting):
             process.take(publishes=place < self.batches)
+        if self.ends:
+            process.end()
         return process
 
 
@@ -88,9 +101,10 @@ class Cast:
         self.processes.append(self.base.on(self.stage, self.warehouse))
         return self.processes[-1]
 
-    def _new(self, settings: Rules) -> Process:
-        self.processes.append(Process(self.stage, self.warehouse, self.scene.topic, settings, has_upkeep=True))
-        return self.processes[-1]
+    def _new(self, settings: Rules, offset_ms: int = 0) -> Process:
+        process = Process(self.stage, self.warehouse, self.scene.topic, settings, has_upkeep=True, offset_ms=offset_ms)
+        self.processes.append(process)
+        return process
 
     def _service(self) -> Work:
         """A service that runs: a tick, and batches with publication and upkeep."""
@@ -127,6 +141,16 @@ class Cast:
         process = self._new(self.scene.other or self.scene.rules)
         return lambda: process.run(1)
 
+    def _ahead(self) -> Work:
+        """A service starts on a host whose clock is an hour ahead."""
+        process = self._new(self.scene.rules, _HOUR_MS)
+        return lambda: process.run(2)
+
+    def _behind(self) -> Work:
+        """A service starts on a host whose clock is an hour behind."""
+        process = self._new(self.scene.rules, -_HOUR_MS)
+        return lambda: process.run(4)
+
     def _restart(self) -> Work:
         """A process whose attempt has failed starts again, as its supervisor has it."""
         process = self._running()
@@ -160,7 +184,11 @@ class Cast:
         return lambda: verbs.erase(self.warehouse, "zed")
 
     def _reset(self) -> Work:
-        return lambda: verbs.reset(self.warehouse, _PUT_BACK, _PUT_BACK)
+        return lambda: verbs.reset(self.warehouse, PUT_BACK, PUT_BACK)
+
+    def reset_again(self) -> Work:
+        """An operator who was refused: to the earliest time that is allowed."""
+        return lambda: verbs.reset(self.warehouse, None, PUT_BACK)
 
     def _age(self) -> Work:
         process = self._running()
@@ -187,9 +215,28 @@ _KINDS: Final[Mapping[str, tuple[Topic, Rules]]] = {
     "aged": (events.MIXED, rules.AGED),
     "wrong": (_WRONG, rules.GRID),
     "wrong_visits": (_WRONG, rules.SESSIONS),
+    "wrong_pairs": (_WRONG, rules.COUNTS),
+    "wrong_people": (_WRONG, rules.TOTALS),
+    "wrong_twice": ((events.repeated(_WRONG[0], 4, 11),), rules.UNIQUE),
+    "steps": (_STEPS, rules.SESSIONS),
+    "ended": (_BACKFILL, rules.GRID),
+    "ended_visits": (_BACKFILL, rules.SESSIONS),
+    "ended_twice": ((events.repeated(_BACKFILL[0], 4, 8),), rules.UNIQUE),
     "long": (events.WHOLE_VISIT, rules.SESSIONS),
 }
 """Events and settings by a word."""
+
+
+_BOTH: Final = replace(rules.GRID, shapes=(rules.VIEWS, rules.PAIRS))
+_CHANGES: Final[Mapping[str, tuple[Rules, Rules, str]]] = {
+    "more": (rules.GRID, _BOTH, "grid"),
+    "fewer": (_BOTH, rules.GRID, "grid"),
+    "counts_once": (replace(rules.UNIQUE, deduplicates=False), rules.UNIQUE, "unique"),
+    "counts_again": (rules.UNIQUE, replace(rules.UNIQUE, deduplicates=False), "unique"),
+    "adds_up": (rules.GRID, rules.TOTALS, "totals"),
+    "adds_up_no_more": (rules.TOTALS, rules.GRID, "totals"),
+}
+"""Settings before and after a change of settings, and events, by a word."""
 
 
 def _scene(writers: str, kind: str, **more: object) -> Scene:
@@ -205,13 +252,24 @@ def _all() -> Iterator[Scene]:
         yield from (
             _scene(pair, kind, threads=True) for pair in ("loop-publisher-publisher", "publisher-loop-publisher")
         )
-    fewer, more = rules.GRID, replace(rules.GRID, shapes=(rules.VIEWS, rules.PAIRS))
-    for first, second in ((fewer, more), (more, fewer)):
-        which = "more" if second is more else "fewer"
+    for change, (first, second, kind) in _CHANGES.items():
         for pair in ("start-other_start", "other_start-start", "service-other_start", "other_start-service"):
-            scene = _scene(pair, "grid", rules=first, other=second)
-            yield replace(scene, name=f"{pair}.{which}")
+            yield _changing(pair, change, kind, first, second)
+        for verb in ("correct", "erase", "replay", "verify"):
+            yield _changing(f"{verb}-other_start", change, "mixed", first, second, batches=2)
+            yield _changing(f"other_start-{verb}", change, "mixed", first, second, batches=2)
+    yield _changing("erase-other_start", "more", "crowd", *_CHANGES["more"][:2], batches=2)
+    for three in ("other_start-reset-start", "reset-other_start-start"):
+        visits = replace(rules.GRID, shapes=(rules.VIEWS, rules.VISITS))
+        scene = _scene(three, "wrong", rules=visits, other=rules.GRID, batches=3, waiting=0)
+        yield replace(scene, name=f"{three}.without_visits")
     yield from _amending()
+
+
+def _changing(writers: str, change: str, kind: str, first: Rules, second: Rules, **more: object) -> Scene:
+    scene = _scene(writers, kind, rules=first, other=second, **more)
+    suffix = change if kind == _CHANGES[change][2] else f"{change}_{kind}"
+    return replace(scene, name=f"{writers}.{suffix}")
 
 
 def _amending() -> Iterator[Scene]:
@@ -220,7 +278,7 @@ def _amending() -> Iterator[Scene]:
         "replay": ("mixed", "people"),
         "erase": ("mixed", "visits", "people"),
         "age": ("aged",),
-        "reset": ("wrong", "wrong_visits"),
+        "reset": ("wrong", "wrong_visits", "wrong_pairs", "wrong_people", "wrong_twice"),
         "verify": ("mixed", "visits"),
     }.items():
         for kind in kinds:
@@ -236,7 +294,14 @@ def _amending() -> Iterator[Scene]:
         ("correct", "age", "aged"),
         ("erase", "age", "aged"),
         ("correct", "reset", "wrong"),
+        ("correct", "reset", "wrong_visits"),
+        ("correct", "reset", "wrong_people"),
         ("erase", "reset", "wrong"),
+        ("ahead", "reset", "wrong_visits"),
+        ("ahead", "reset", "wrong_twice"),
+        ("behind", "reset", "wrong_visits"),
+        ("behind", "start", "wrong_twice"),
+        ("ahead", "start", "wrong_twice"),
         ("lagging", "erase", "crowd"),
         ("lagging", "erase", "crowd_visits"),
         ("lagging", "erase", "crowd_people"),
@@ -246,9 +311,30 @@ def _amending() -> Iterator[Scene]:
         ("verify", "correct", "mixed"),
         ("verify", "reset", "wrong"),
     ):
-        waiting = 0 if one == "lagging" else 1
+        waiting = int(one not in ("lagging", "ahead", "behind"))
+        # The fourth batch comes after the wrong clock, so its events are too late.
+        batches = 4 if (one, other) == ("correct", "reset") else 2
         for pair in (f"{one}-{other}", f"{other}-{one}"):
-            yield _scene(pair, kind, batches=2, waiting=waiting)
+            yield _scene(pair, kind, batches=batches, waiting=waiting)
+    yield from _ended()
+
+
+def _ended() -> Iterator[Scene]:
+    """The end of the input, and three writers."""
+    yield _scene("behind-start", "steps", batches=-1, waiting=0)
+    for kind in ("ended", "ended_visits", "ended_twice"):
+        for pair in ("reset-start", "start-reset", "start-start", "correct-reset", "reset-correct"):
+            yield _scene(pair, kind, batches=2, waiting=0, ends=True)
+    for three, kind in {
+        "correct-erase-start": "mixed",
+        "erase-correct-service": "visits",
+        "replay-correct-erase": "people",
+        "reset-correct-start": "wrong_visits",
+        "correct-reset-service": "wrong",
+        "start-age-correct": "aged",
+        "verify-erase-start": "mixed",
+    }.items():
+        yield _scene(three, kind, batches=2 + 2 * ("reset" in three), waiting=int("reset" not in three))
 
 
 SCENES: Final[Mapping[str, Scene]] = {scene.name: scene for scene in _all()}

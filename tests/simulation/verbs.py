@@ -19,9 +19,10 @@ from pipeline.fold.dead_letter_reader import BELONGS
 from pipeline.results.retention import remove_by_age
 from pipeline.settings.model import Settings
 from pipeline.tables.opening import Opening
-from pipeline.tables.transactions import REMOVED_APP
+from pipeline.tables.schemas import CORRECTIONS
+from pipeline.tables.transactions import FORGOTTEN_BEFORE_APP, MERGED_APP, REMOVED_APP
 from pipeline.verifier.invariants import verify
-from tests.simulation.judge import ledger_of, transactions
+from tests.simulation.judge import ledger_of, rows_of, transactions
 from tests.simulation.rules import Rules
 from tests.simulation.stand_ins import policy_of, put
 from tests.simulation.world import Process
@@ -86,8 +87,8 @@ def erase(warehouse: str, user: str) -> None:
             raise
 
 
-def reset(warehouse: str, to: int, now: int) -> None:
-    """`tidemark reset-watermark`, by a clock that shows `now`; the watermark is put back to `to`."""
+def reset(warehouse: str, to: int | None, now: int) -> None:
+    """`tidemark reset-watermark`, by a clock that shows `now`; to `to`, or to the earliest time that it allows."""
     put(reset_verb, now_ms=lambda: now)
     reset_verb.reset(warehouse, to, "a wrong clock", confirmed=True)
 
@@ -95,6 +96,18 @@ def reset(warehouse: str, to: int, now: int) -> None:
 def was_reset(warehouse: str) -> bool:
     """Whether the ledger has an epoch that put the watermark back."""
     return any(row["opening"] and Opening.from_text(row["opening"]).reset for row in ledger_of(warehouse))
+
+
+def irrevocable(warehouse: str, rules: Rules) -> int:
+    """The latest end of a window that no reset may open again, by what the tables record."""
+    marks = [transactions(folder) for folder in Path(warehouse).iterdir() if (folder / "_delta_log").is_dir()]
+    ends = [row[c.WINDOW_END_MS] for row in rows_of(warehouse, CORRECTIONS.name)]
+    for app, mark in (item for each in marks for item in each.items()):
+        if app == FORGOTTEN_BEFORE_APP:
+            ends.append(mark + max(shape.size + shape.lateness_ms for shape in rules.shapes))
+        elif app.startswith((MERGED_APP, REMOVED_APP)):
+            ends.append(mark)
+    return max(ends, default=0)
 
 
 def age(process: Process) -> None:

@@ -55,6 +55,8 @@ class Process:
     topic: Topic
     rules: Rules
     has_upkeep: bool = False
+    offset_ms: int = 0
+    """By how much the clock of its host is ahead of the events."""
     errors: list[Exception] = field(default_factory=list)
     """The error that ended its attempts."""
     own: OwnEpoch = field(default_factory=OwnEpoch)
@@ -105,7 +107,7 @@ class Process:
             policy=policy_of(self.rules),
             topic=cast("Any", Kafka(self.topic)),
             ledger=ledger,
-            now=lambda: self.stage.now,
+            now=lambda: self.now,
             pseudonyms=None,
             meaning=Meaning.of(Settings()),
             spark=nothing,
@@ -127,6 +129,11 @@ class Process:
         self.ids = Appender(EVENT_IDS, self.warehouse) if opened.remembered is not None else None
 
     @property
+    def now(self) -> int:
+        """The clock of its host, in milliseconds."""
+        return self.stage.now + self.offset_ms
+
+    @property
     def is_done(self) -> bool:
         """Whether it has read the topic to its end."""
         return all(self.progress.positions[partition] >= len(events) for partition, events in enumerate(self.topic))
@@ -143,13 +150,13 @@ class Process:
             self.panes.append(pa.Table.from_pylist(fold.panes[piece::2], schema=PANES.schema), number)
         self.letters.append(pa.Table.from_pylist(fold.letters, schema=DEAD_LETTERS.schema), number)
         ends = self.resources.topic.high_watermarks()
-        batch, after = before.after(fold.statistics, fold.ends, ends, self.stage.now)
+        batch, after = before.after(fold.statistics, fold.ends, ends, self.now)
         self._commit(batch, after)
         if self._remembered is not None and fold.ids is not None:
             since, _ = cutoffs(after.policy.reports, after.frontier.watermark)
             self._remembered = self._remembered.after(fold.ids, since)
         if due(batch.firings):
-            self.outbox.add(Offer(batch.firings, batch.batch_id, self.stage.now))
+            self.outbox.add(Offer(batch.firings, batch.batch_id, self.now))
         if publishes:
             self.flush()
             if self.has_upkeep:
@@ -161,14 +168,22 @@ class Process:
         """A batch without records, in which a minute passes: the idle partitions let the clock move the watermark."""
         self.stage.now += MINUTE
         ends = self.resources.topic.high_watermarks()
-        batch, after = self.progress.after((), {}, ends, self.stage.now)
+        batch, after = self.progress.after((), {}, ends, self.now)
         if batch.is_empty:
             self.progress = after
         else:
             self._commit(batch, after)
 
+    def end(self) -> None:
+        """The end of the input, after which all windows are published."""
+        batch, after = self.progress.ended(self.now)
+        self._commit(batch, after)
+        if due(batch.firings):
+            self.outbox.add(Offer(batch.firings, batch.batch_id, self.now))
+        self.flush()
+
     def _commit(self, batch: Batch, after: Progress) -> None:
-        self.resources.ledger.commit(batch.ledger_rows(self.stage.now))
+        self.resources.ledger.commit(batch.ledger_rows(self.now))
         self.progress = after
 
     def flush(self) -> None:

@@ -120,6 +120,11 @@ class Writer(threading.Thread):
         self._work = work
         self._go, self._stopped = threading.Semaphore(0), threading.Semaphore(0)
 
+    @property
+    def kind(self) -> str:
+        """Its name without a number."""
+        return self.name.partition(" ")[0]
+
     def run(self) -> None:
         _LOCAL.writer = self
         self._go.acquire()
