@@ -59,7 +59,8 @@ WHERE t.oid IS NULL OR p.proname = 'array_recv' OR t.oid IN (20, 25, 1184, 1186)
 # ADBC and asyncpg find the types of arrays and of their items, and pgjdbc those that are arrays.
 ARRAYS = """SELECT t.typname, e.typname AS item, t.typreceive::text, t.typinput = 'array_in'::regproc
 FROM pg_catalog.pg_type t JOIN pg_type e ON e.oid = t.typelem AND e.typarray = t.oid
-WHERE e.typreceive::text != 'array_recv' AND (t.typreceive != 0 OR t.typsend != 0) AND t.oid = ANY('{1009, 1016}'::oid[]) ORDER BY 1"""
+WHERE e.typreceive::text != 'array_recv' AND (t.typreceive != 0 OR t.typsend != 0)
+  AND t.oid = ANY('{1009, 1016}'::oid[]) ORDER BY 1"""
 TABLES = [("dead_letters",), ("ledger",), ("page_views",), ("page_views_live",)]
 NOON_SQL = "TIMESTAMPTZ '2024-05-01 13:04:05.678Z'"
 

@@ -26,8 +26,19 @@ def reading(cursor: duckdb.DuckDBPyConnection, statement: str, views: Collection
     Raises Refused unless the statement only reads `views` and the catalogs that describe them.
     """
     explained = _explained(statement)
-    serialized = cursor.execute("SELECT json_serialize_sql(?)", [explained]).fetchone()
-    parsed = json.loads(serialized[0] if serialized else "{}")
+    parsed = _checked(cursor, explained, views)
+    if not [node for node in [*_nodes(parsed)] if adapted(node)]:
+        return statement
+    rewritten = cursor.execute("SELECT json_deserialize_sql(?)", [json.dumps(parsed)]).fetchone()
+    text = str(rewritten[0]) if rewritten else ""
+    _checked(cursor, text, views)  # so that the executed text is a checked one
+    return statement.removesuffix(explained) + text
+
+
+def _checked(cursor: duckdb.DuckDBPyConnection, statement: str, views: Collection[str]) -> dict[str, Any]:
+    """Returns DuckDB's parse of a statement. Raises Refused unless it only reads `views` and the catalogs."""
+    serialized = cursor.execute("SELECT json_serialize_sql(?)", [statement]).fetchone()
+    parsed: dict[str, Any] = json.loads(serialized[0] if serialized else "{}")
     if parsed.get("error", True):
         message = parsed.get("error_message", "")
         raise Refused("42501", _REFUSED) if "Only SELECT" in message else Refused("42601", message)
@@ -37,10 +48,7 @@ def reading(cursor: duckdb.DuckDBPyConnection, statement: str, views: Collection
     names = {*views, *(entry["key"] for node in nodes if "cte_map" in node for entry in node["cte_map"]["map"])}
     for node in nodes:
         _require_known(node, names)
-    if not [node for node in nodes if adapted(node)]:
-        return statement
-    rewritten = cursor.execute("SELECT json_deserialize_sql(?)", [json.dumps(parsed)]).fetchone()
-    return statement.removesuffix(explained) + str(rewritten[0]) if rewritten else statement
+    return parsed
 
 
 def _explained(statement: str) -> str:

@@ -17,9 +17,9 @@ _NEGATIVE: Final = 0x4000
 
 
 class _Form(NamedTuple):
-    """The binary form of a type as for `struct` (empty: text only), and the text of its numbers."""
+    """The binary form of a type as for `struct`, and the text of its numbers, or of its bytes without such a form."""
 
-    packed: str = ""
+    packed: str
     text: Callable[..., str] = str
 
 
@@ -40,7 +40,7 @@ def _decimal_text(value: bytes) -> str:
 
 _FORMS: Final[Mapping[int, _Form]] = {
     16: _Form("?"),
-    BYTEA: _Form(),
+    BYTEA: _Form("", lambda value: f"\\x{value.hex()}"),
     20: _Form("q"),
     21: _Form("h"),
     23: _Form("i"),
@@ -52,7 +52,7 @@ _FORMS: Final[Mapping[int, _Form]] = {
     1114: _Form("q", _time_text),
     1184: _Form("q", lambda microseconds: f"{_time_text(microseconds)}+00:00"),
     1186: _Form("qii", lambda us, days, months: f"{months} month {days} day {us} microsecond"),
-    DECIMAL: _Form(),
+    DECIMAL: _Form("", _decimal_text),
     2950: _Form("16s", lambda value: str(UUID(bytes=value))),
 }
 _TEXTS: Final = (0, TEXT, 1042, 1043)
@@ -102,10 +102,10 @@ def _binary_items(value: bytes) -> Iterator[bytes | None]:
 
 
 def _text_of_binary(value: bytes, oid: int) -> str:
-    if oid in (BYTEA, DECIMAL):
-        return f"\\x{value.hex()}" if oid == BYTEA else _decimal_text(value)
-    kind = _FORMS.get(oid, _Form())
-    if not kind.packed or struct.calcsize(f"!{kind.packed}") != len(value):
+    kind = _FORMS.get(oid)
+    if kind and not kind.packed:
+        return kind.text(value)
+    if kind is None or struct.calcsize(f"!{kind.packed}") != len(value):
         raise Refused("0A000", f"parameters of type {oid} are supported as text only")
     try:
         return kind.text(*struct.unpack(f"!{kind.packed}", value))

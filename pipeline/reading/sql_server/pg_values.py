@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from command_line.counts import counted
-from pipeline.reading.sql_server.pg_types import BY_OID, DECIMAL, TEXT
+from pipeline.reading.sql_server.pg_types import BY_OID, BYTEA, DECIMAL, TEXT
 from pipeline.reading.sql_server.wire import Column, Refused, sized
 
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -130,7 +130,7 @@ _KINDS: Final[Sequence[tuple[Callable[[pa.DataType], bool], Encoding]]] = (
     (pa.types.is_date, _DATE),
     (pa.types.is_time, Encoding(1083, lambda value: _clock_text(value).encode(), _packed("q"))),
     (pa.types.is_interval, Encoding(1186, _interval_text, _interval_binary)),
-    (pa.types.is_binary, Encoding(17, lambda value: b"\\x" + value.hex().encode(), bytes)),
+    (pa.types.is_binary, Encoding(BYTEA, lambda value: b"\\x" + value.hex().encode(), bytes)),
     (lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None, _TIME),
     (pa.types.is_timestamp, _TIME._replace(oid=1114, text=lambda value: _time_text(value).removesuffix(b"+00"))),
 )
@@ -148,12 +148,11 @@ def _is_array(kind: pa.DataType) -> bool:
 
 def columns_of(schema: pa.Schema) -> list[Column]:
     """Returns the columns as sent to clients."""
-    return [_column(field.name, field.type) for field in schema]
-
-
-def _column(name: str, kind: pa.DataType) -> Column:
-    sent = BY_OID[_encoding(kind.value_type).oid].array if _is_array(kind) else BY_OID[_encoding(kind).oid]
-    return Column(name, sent.oid, sent.size)
+    kinds = (
+        BY_OID[_encoding(kind.value_type).oid].array if _is_array(kind) else BY_OID[_encoding(kind).oid]
+        for kind in schema.types
+    )
+    return [Column(name, kind.oid, kind.size) for name, kind in zip(schema.names, kinds, strict=True)]
 
 
 def formats_of(asked: Sequence[int], columns: int) -> list[int]:
