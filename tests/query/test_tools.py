@@ -88,7 +88,8 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
         (TYPES, [("pg_catalog", name, "b", False) for name in ("int8", "text", "timestamptz", "interval")]),
         (ARRAYS, [(f"_{name}", name, "array_recv", True) for name in ("int8", "text")]),
         ("SELECT count(*) FROM pg_attribute WHERE attrelid = 'main.page_views'::pg_catalog.regclass::oid", [(7,)]),
-        ("SELECT to_regclass('none'), '5'::regclass, [1]::\"pg_catalog\".\"_int8\", 1 AS _int8", [(None, 5, [1], 1)]),
+        ("SELECT to_regclass('none'), '5'::regclass, to_regtype('int8'), to_regtype('none')", [(None, 5, 20, None)]),
+        ('SELECT [1]::"pg_catalog"."_int8", 1 AS _int8, 2 AS oid', [([1], 1, 2)]),
         ("SELECT 'ann' ~ 'n', 'ann' !~'^n', 'ann' ~* 'AN', 'ann' !~* 'b', 'a ~ b', ~1", [(*[True] * 4, "a ~ b", -2)]),
         ("SELECT 'ann' OPERATOR(pg_catalog.~) 'n', 'ann' OPERATOR(pg_catalog.!~) 'n'", [(True, False)]),
         (

@@ -185,7 +185,7 @@ FUNCTIONS: Final = {
     "to_date(text, form)": "text::DATE",
     "to_regclass(named)": """coalesce(TRY_CAST(named AS BIGINT),
       (SELECT max(oid) FROM stored.postgres.pg_class WHERE relname = parse_ident(named)[-1]))""",
-    "to_regtype(named)": "NULL",
+    "to_regtype(named)": "(SELECT max(oid) FROM stored.postgres.pg_type WHERE typname = named)",
     "to_timestamp(text)": "system.main.to_timestamp(text), (text, form) AS text::TIMESTAMPTZ",
     "version()": f"'PostgreSQL {VERSION} (Tidemark)'",
 }
