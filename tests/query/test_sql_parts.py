@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import json
+import struct
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
@@ -38,7 +39,7 @@ VALUES: Mapping[str, tuple[list[Any], pa.DataType]] = {
     "DATE": ([DAY, date(1969, 12, 31)], pa.date32()),
     "TIMESTAMP WITH TIME ZONE": ([NOON, NOON - timedelta(days=50_000)], pa.timestamp("us", "UTC")),
     "TIME": ([time(3, 4, 5, 6)], pa.time64("us")),
-    "VARCHAR": (['ann\'s \\ "ö"', ""], pa.string()),
+    "VARCHAR": (['ann\'s \\ "ö"', "", "NULL"], pa.string()),
 }
 
 
@@ -63,6 +64,7 @@ def test_statements_that_read_views_are_taken_as_they_are(engine: duckdb.DuckDBP
         "EXPLAIN ANALYZE SELECT * FROM tidemark.main.ledger",
         "SELECT * FROM pg_catalog.pg_type",
         "SELECT * FROM range(3)",
+        "SELECT numbers.range FROM range(3) AS numbers",
     ):
         assert reading(engine, statement, VIEWS) == statement
     for adapted, row in {
@@ -122,6 +124,8 @@ def test_lists_that_are_no_arrays_of_postgresql_are_json() -> None:
     assert columns_of(pa.schema({"nested": nested.type}))[0].oid == TEXT
     assert [*rows_of(pa.RecordBatch.from_arrays([nested], ["nested"]), [0])] == [(b"[[1], [2, 3]]",), (None,)]
     assert [*rows_of(pa.RecordBatch.from_arrays([fixed], ["fixed"]), [0])] == [(b"{a,NULL}",), (None,), (b"{b,c}",)]
+    (binary, *_) = rows_of(pa.RecordBatch.from_arrays([fixed], ["fixed"]), [1])
+    assert binary == (struct.pack("!5ii1si", 1, 1, TEXT, 2, 1, 1, b"a", -1),)
 
 
 def test_open_parameters_have_the_types_of_what_they_are_compared_with(engine: duckdb.DuckDBPyConnection) -> None:
