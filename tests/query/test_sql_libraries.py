@@ -1,4 +1,4 @@
-"""Python's libraries for PostgreSQL as clients of `tidemark sql-server`: psycopg2, ADBC, and asyncpg's catalogue."""
+"""Python's libraries for PostgreSQL as clients of `tidemark sql-server`: psycopg2, ADBC, and the arrays of asyncpg."""
 
 import asyncio
 import io
@@ -125,7 +125,7 @@ async def _by_asyncpg(port: int) -> dict[str, Any]:
 
 
 def test_asyncpg_finds_the_types_of_arrays(server: tuple[int, Process]) -> None:
-    """It asks for each type of array that it meets, and asks again and again if there is no such type."""
+    """It asks for each type of array that it meets, for ever if the catalogue has no such type."""
     assert asyncio.run(_by_asyncpg(server[0])) == {
         "listed": LISTS,
         "page_views = ANY($1)": ["ann", "bob"],

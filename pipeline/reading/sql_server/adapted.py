@@ -45,7 +45,7 @@ def _list(text: str) -> dict[str, Any]:
 
 
 def _compare_with_texts(node: dict[str, Any], unnest: dict[str, Any]) -> bool:
-    """Replaces a comparison with any item of a text, which take the type of the other side; false without a text."""
+    """Replaces `x = ANY('{1,2}')` by comparisons with the items as texts, which take the type of `x`."""
     match unnest["children"]:
         case [{"value": {"value": str(text)}}] if text[:1] == "{":
             unnest["children"] = [_list(text)]

@@ -150,8 +150,8 @@ class Client:
                 self._send_columns(self._answer_of(portal).schema, portal.asked)
 
     def _schema_of(self, text: str, nulls: Sequence[str]) -> pa.Schema | None:
-        """Returns the columns of a statement for any values of its parameters, of which `nulls` are of the types."""
-        try:  # a null that is a constant would be a number in `||`; but some functions take constants only
+        """Returns the columns of a statement. `nulls` are literals of the types of its parameters."""
+        try:  # DuckDB takes `||` with a constant null for a number; some functions take constants only
             return self._answers.schema_of(filled(text, [f"(SELECT {null})" for null in nulls]))
         except duckdb.Error:
             return self._answers.schema_of(filled(text, nulls))

@@ -14,7 +14,7 @@ class PgType(NamedTuple):
     size: int
     category: str
     functions: str
-    """The start of the names of the functions that read and write its values: of `int8recv` or `date_recv`."""
+    """The start of the names of its functions: `int8` of `int8recv`, `date_` of `date_recv`."""
 
     @property
     def pattern(self) -> str:
