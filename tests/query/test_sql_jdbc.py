@@ -104,6 +104,26 @@ def test_values_are_parameters_and_results(jvm: Any, connection: Any) -> None:
     assert row[1:] == ("03:04:05.5", "2024-01-01", "1.50", "2024-05-01 14:00:00+02")
 
 
+def test_arrays_are_parameters_and_results(jvm: Any, connection: Any) -> None:
+    def users(condition: str, kind: str, values: list[Any]) -> list[tuple[str | None, ...]]:
+        items = jvm.java.util.ArrayList()
+        for value in values:
+            items.add(value)
+        array = connection.createArrayOf(kind, items.toArray())
+        asked = f"SELECT user_id FROM page_views WHERE {condition} ORDER BY 1"  # noqa: S608 - ours
+        return prepared(connection, asked, lambda statement: statement.setArray(1, array))
+
+    assert users("page_views = ANY(?)", "int8", [2]) == [("ann",), ("bob",)]
+    assert users("page_views > ANY(?)", "int4", [1]) == [("ann",), ("bob",)]
+    assert users("user_id = ANY(?)", "text", ["bob", 'b"o, {\\']) == [("bob",), ("bob",)]
+    assert len(users("user_id <> ALL(?)", "text", [])) == 5
+    result = connection.createStatement().executeQuery("SELECT array_agg(page_views), ['a b', NULL] FROM page_views")
+    result.next()
+    numbers, texts = result.getArray(1), result.getArray(2)
+    assert (numbers.getBaseTypeName(), sorted(numbers.getArray())) == ("int8", [1, 1, 1, 2, 2])
+    assert [*texts.getArray()] == ["a b", None]
+
+
 def test_the_zone_is_that_of_the_machine_and_days_are_its_own(connection: Any) -> None:
     asked = "SELECT CAST(date_trunc('day', TIMESTAMPTZ '2024-05-01 22:30:00Z') AS VARCHAR)"
     assert rows(connection.createStatement().executeQuery(asked)) == [("2024-05-02 00:00:00+02",)]

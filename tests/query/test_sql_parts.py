@@ -4,9 +4,10 @@ import base64
 import hashlib
 import hmac
 import json
+import struct
 import uuid
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -17,8 +18,9 @@ import pytest
 from psycopg.adapt import PyFormat, Transformer
 
 from pipeline.reading.sql_server.allowed import reading
-from pipeline.reading.sql_server.literals import literal_of, oid_of
+from pipeline.reading.sql_server.literals import literal_of
 from pipeline.reading.sql_server.parameter_types import parameter_types
+from pipeline.reading.sql_server.pg_types import TEXT, oid_of
 from pipeline.reading.sql_server.pg_values import columns_of, rows_of
 from pipeline.reading.sql_server.scram import Scram
 from pipeline.reading.sql_server.wire import Refused
@@ -36,7 +38,8 @@ VALUES: Mapping[str, tuple[list[Any], pa.DataType]] = {
     "DECIMAL(38,9)": ([Decimal("-12345.000000001"), Decimal(10000), Decimal(0)], pa.decimal128(38, 9)),
     "DATE": ([DAY, date(1969, 12, 31)], pa.date32()),
     "TIMESTAMP WITH TIME ZONE": ([NOON, NOON - timedelta(days=50_000)], pa.timestamp("us", "UTC")),
-    "VARCHAR": (['ann\'s \\ "ö"', ""], pa.string()),
+    "TIME": ([time(3, 4, 5, 6)], pa.time64("us")),
+    "VARCHAR": (['ann\'s \\ "ö"', "", "NULL"], pa.string()),
 }
 
 
@@ -61,8 +64,23 @@ def test_statements_that_read_views_are_taken_as_they_are(engine: duckdb.DuckDBP
         "EXPLAIN ANALYZE SELECT * FROM tidemark.main.ledger",
         "SELECT * FROM pg_catalog.pg_type",
         "SELECT * FROM range(3)",
+        "SELECT numbers.range FROM range(3) AS numbers",
     ):
         assert reading(engine, statement, VIEWS) == statement
+    for adapted, row in {
+        "SELECT 2 = ANY('{1,2}'), 2 = ANY('{1,NULL}'), 2 <> ALL('{}'), 2 > ANY('{1,3}'), 2 > ALL('{1,3}')": (
+            *(True, None, True, True, False),
+        ),
+        """SELECT '{"a b", NULL,"NULL","\\"\\\\",it''s}'::TEXT[], CAST('{1}' AS INT[]), '[2]'::INT[], '{}'::INT[]""": (
+            *(["a b", None, "NULL", '"\\', "it's"], [1], [2], []),
+        ),
+        r"SELECT '\x006aFF'::BLOB, '\x41'::BLOB, 'a\x42'::BLOB, '\x41\x42'::BLOB": (b"\0j\xff", b"A", b"aB", b"AB"),
+        "SELECT 'a' = ANY(['a']), '{a}'": (True, "{a}"),
+    }.items():
+        assert engine.execute(reading(engine, adapted, VIEWS)).fetchone() == row
+    assert "'2'" in reading(engine, "EXPLAIN SELECT 2 = ANY('{2}')", VIEWS)
+    with pytest.raises(Refused, match="one dimension"):
+        reading(engine, "SELECT '{{1}}'::INT[]", VIEWS)
     named = reading(engine, "SELECT day FROM generate_series(1, 2) day", VIEWS)
     assert engine.execute(named).fetchall() == [(1,), (2,)]
 
@@ -80,7 +98,7 @@ def test_parameters_as_psycopg_sends_them_are_literals_of_the_same_value(
         assert sender.types is not None
         oid = sender.types[0] or oid_of("VARCHAR", is_list=isinstance(value, list))
         literal = literal_of(None if sent is None else bytes(sent), oid, int(form is PyFormat.BINARY))
-        assert engine.execute(f"SELECT {literal}").to_arrow_table().column(0).to_pylist() == [
+        assert engine.execute(reading(engine, f"SELECT {literal}", ())).to_arrow_table().column(0).to_pylist() == [
             str(value) if isinstance(value, uuid.UUID) else value
         ], literal
 
@@ -89,11 +107,25 @@ def test_parameters_as_psycopg_sends_them_are_literals_of_the_same_value(
 @pytest.mark.parametrize("name", VALUES)
 def test_psycopg_reads_the_values_that_are_sent(name: str, form: int) -> None:
     values, kind = VALUES[name]
-    batch = pa.RecordBatch.from_arrays([pa.array(values, kind)], ["value"])
-    (column,) = columns_of(batch.schema)
-    assert column.oid == oid_of(name)
-    read = Transformer().get_loader(column.oid, psycopg.pq.Format(form)).load
-    assert [None if sent is None else read(sent) for (sent,) in rows_of(batch, [form])] == values
+    lists = [[*values, None], [], None][: len(values)]
+    arrays = [pa.array(values, kind), pa.array(lists, pa.list_(kind))]
+    batch = pa.RecordBatch.from_arrays(arrays, ["value", "list"])
+    columns = columns_of(batch.schema)
+    assert [column.oid for column in columns] == [oid_of(name), oid_of(name, is_list=True)]
+    read_value, read_list = (Transformer().get_loader(column.oid, psycopg.pq.Format(form)).load for column in columns)
+    rows = [*rows_of(batch, [form, form])]
+    assert [None if value is None else read_value(value) for value, _ in rows] == values
+    assert [None if items is None else read_list(items) for _, items in rows] == lists
+
+
+def test_lists_that_are_no_arrays_of_postgresql_are_json() -> None:
+    nested = pa.array([[[1], [2, 3]], None])
+    fixed = pa.array([["a", None], None, ["b", "c"]], pa.list_(pa.string(), 2))
+    assert columns_of(pa.schema({"nested": nested.type}))[0].oid == TEXT
+    assert [*rows_of(pa.RecordBatch.from_arrays([nested], ["nested"]), [0])] == [(b"[[1], [2, 3]]",), (None,)]
+    assert [*rows_of(pa.RecordBatch.from_arrays([fixed], ["fixed"]), [0])] == [(b"{a,NULL}",), (None,), (b"{b,c}",)]
+    (binary, *_) = rows_of(pa.RecordBatch.from_arrays([fixed], ["fixed"]), [1])
+    assert binary == (struct.pack("!5ii1si", 1, 1, TEXT, 2, 1, 1, b"a", -1),)
 
 
 def test_open_parameters_have_the_types_of_what_they_are_compared_with(engine: duckdb.DuckDBPyConnection) -> None:

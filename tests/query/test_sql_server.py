@@ -128,9 +128,10 @@ def test_a_named_cursor_fetches_in_portions(server: tuple[int, Process], client:
         client.execute("ROLLBACK")
 
 
-def test_a_tool_finds_the_views_and_their_columns(server: tuple[int, Process]) -> None:
+@pytest.mark.parametrize("driver", ["psycopg", "psycopg2"])
+def test_a_tool_finds_the_views_and_their_columns(server: tuple[int, Process], driver: str) -> None:
     """As Superset does, by SQLAlchemy."""
-    engine = sa.create_engine(address(server[0]).replace("postgresql", "postgresql+psycopg"))
+    engine = sa.create_engine(address(server[0]).replace("postgresql", f"postgresql+{driver}"))
     found = sa.inspect(engine)
     assert {"page_views", "page_views_live", "ledger"} <= {*found.get_view_names()}
     assert found.get_table_names() == []

@@ -71,6 +71,8 @@ def test_parameters_are_equal_in_text_and_binary_form(client: psycopg.Connection
     identity = uuid.UUID("550e8400-e29b-41d4-a716-446655440000")
     asked = f"SELECT CAST({form} AS VARCHAR), typeof({form})"
     assert client.execute(asked.encode(), (identity, identity)).fetchone() == (str(identity), "UUID")
+    for content in (b"\0\xff'a\\", b""):
+        assert client.execute(f"SELECT {form}".encode(), (content,)).fetchone() == (content,)
 
 
 LISTS: Sequence[list[Any]] = (
@@ -87,10 +89,12 @@ LISTS: Sequence[list[Any]] = (
 
 @pytest.mark.parametrize("form", ["%t", "%b"])
 @pytest.mark.parametrize("values", LISTS)
-def test_lists_are_parameters(client: psycopg.Connection, form: str, values: list[Any]) -> None:
+def test_lists_are_parameters_and_results(client: psycopg.Connection, form: str, values: list[Any]) -> None:
     is_text = all(isinstance(value, str | None) for value in values)
-    asked = f"SELECT unnest(CAST({form} AS VARCHAR[]))" if is_text else f"SELECT unnest({form})"
-    assert [row[0] for row in client.execute(asked.encode(), (values,))] == values
+    item = f"CAST({form} AS VARCHAR[])" if is_text else form
+    asked = f"SELECT {item} AS items, list(item) FROM (SELECT unnest({item}) AS item)"  # noqa: S608 - ours
+    (row,) = client.execute(asked.encode(), (values, values), binary=form == "%b")
+    assert row == (values, values or None)
 
 
 def test_users_are_selected_by_a_list(client: psycopg.Connection) -> None:

@@ -56,6 +56,11 @@ LEFT JOIN pg_class AS c ON c.oid = t.typrelid LEFT JOIN pg_proc AS p ON p.oid = 
 LEFT JOIN pg_range AS r ON r.rngtypid = t.oid LEFT JOIN pg_enum AS e ON e.enumtypid = t.oid
 JOIN pg_namespace AS n ON n.oid = t.typnamespace
 WHERE t.oid IS NULL OR p.proname = 'array_recv' OR t.oid IN (20, 25, 1184, 1186) ORDER BY t.oid"""
+# ADBC and asyncpg find the types of arrays and of their items, and pgjdbc those that are arrays.
+ARRAYS = """SELECT t.typname, e.typname AS item, t.typreceive::text, t.typinput = 'array_in'::regproc
+FROM pg_catalog.pg_type t JOIN pg_type e ON e.oid = t.typelem AND e.typarray = t.oid
+WHERE e.typreceive::text != 'array_recv' AND (t.typreceive != 0 OR t.typsend != 0)
+  AND t.oid = ANY('{1009, 1016}'::oid[]) ORDER BY 1"""
 TABLES = [("dead_letters",), ("ledger",), ("page_views",), ("page_views_live",)]
 NOON_SQL = "TIMESTAMPTZ '2024-05-01 13:04:05.678Z'"
 
@@ -81,6 +86,10 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
         ("SELECT setting FROM pg_catalog.pg_settings WHERE name = 'max_index_keys'", [("32",)]),
         (GRAFANA_TABLES, TABLES),
         (TYPES, [("pg_catalog", name, "b", False) for name in ("int8", "text", "timestamptz", "interval")]),
+        (ARRAYS, [(f"_{name}", name, "array_recv", True) for name in ("int8", "text")]),
+        ("SELECT count(*) FROM pg_attribute WHERE attrelid = 'main.page_views'::pg_catalog.regclass::oid", [(7,)]),
+        ("SELECT to_regclass('none'), '5'::regclass, to_regtype('int8'), to_regtype('none')", [(None, 5, 20, None)]),
+        ('SELECT [1]::"pg_catalog"."_int8", 1 AS _int8, 2 AS oid', [([1], 1, 2)]),
         ("SELECT 'ann' ~ 'n', 'ann' !~'^n', 'ann' ~* 'AN', 'ann' !~* 'b', 'a ~ b', ~1", [(*[True] * 4, "a ~ b", -2)]),
         ("SELECT 'ann' OPERATOR(pg_catalog.~) 'n', 'ann' OPERATOR(pg_catalog.!~) 'n'", [(True, False)]),
         (

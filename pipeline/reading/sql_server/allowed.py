@@ -5,11 +5,12 @@ access to files, to the network or to its settings (`database.py`).
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 import duckdb
 
+from pipeline.reading.sql_server.adapted import adapted
 from pipeline.reading.sql_server.database import DATABASE_NAME
 from pipeline.reading.sql_server.wire import Refused
 
@@ -20,12 +21,24 @@ _REFUSED: Final = "only SELECT, SHOW, DESCRIBE and EXPLAIN are allowed: this end
 
 
 def reading(cursor: duckdb.DuckDBPyConnection, statement: str, views: Collection[str]) -> str:
-    """Returns the statement, in which the column of a table function has the function's alias, as in PostgreSQL.
+    """Returns the statement with the meaning that it has in PostgreSQL (`adapted.py`).
 
     Raises Refused unless the statement only reads `views` and the catalogs that describe them.
     """
-    serialized = cursor.execute("SELECT json_serialize_sql(?)", [_explained(statement)]).fetchone()
-    parsed = json.loads(serialized[0] if serialized else "{}")
+    explained = _explained(statement)
+    parsed = _checked(cursor, explained, views)
+    if not [node for node in [*_nodes(parsed)] if adapted(node)]:
+        return statement
+    rewritten = cursor.execute("SELECT json_deserialize_sql(?)", [json.dumps(parsed)]).fetchone()
+    text = str(rewritten[0]) if rewritten else ""
+    _checked(cursor, text, views)  # so that the executed text is a checked one
+    return statement.removesuffix(explained) + text
+
+
+def _checked(cursor: duckdb.DuckDBPyConnection, statement: str, views: Collection[str]) -> dict[str, Any]:
+    """Returns DuckDB's parse of a statement. Raises Refused unless it only reads `views` and the catalogs."""
+    serialized = cursor.execute("SELECT json_serialize_sql(?)", [statement]).fetchone()
+    parsed: dict[str, Any] = json.loads(serialized[0] if serialized else "{}")
     if parsed.get("error", True):
         message = parsed.get("error_message", "")
         raise Refused("42501", _REFUSED) if "Only SELECT" in message else Refused("42601", message)
@@ -35,19 +48,7 @@ def reading(cursor: duckdb.DuckDBPyConnection, statement: str, views: Collection
     names = {*views, *(entry["key"] for node in nodes if "cte_map" in node for entry in node["cte_map"]["map"])}
     for node in nodes:
         _require_known(node, names)
-    unnamed = [node for node in nodes if node.get("type") == "TABLE_FUNCTION" and node["alias"]]
-    unnamed = [node for node in unnamed if not node["column_name_alias"] and _is_of_postgresql(node)]
-    if not unnamed or statement != _explained(statement):
-        return statement
-    for node in unnamed:
-        node["column_name_alias"] = [node["alias"]]
-    rewritten = cursor.execute("SELECT json_deserialize_sql(?)", [json.dumps(parsed)]).fetchone()
-    return str(rewritten[0]) if rewritten else statement
-
-
-def _is_of_postgresql(node: Mapping[str, Any]) -> bool:
-    """Whether a node calls a function that PostgreSQL has, too: `range`, with the column `range`, is DuckDB's."""
-    return bool(node["function"].get("function_name") != "range")
+    return parsed
 
 
 def _explained(statement: str) -> str:

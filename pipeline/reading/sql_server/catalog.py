@@ -7,22 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from pipeline.reading.sql_server.client_settings import VERSION
-
-_TYPES: Final = (
-    ("BIGINT", 20, "bigint"),
-    ("BLOB", 17, "bytea"),
-    ("BOOLEAN", 16, "boolean"),
-    ("DATE", 1082, "date"),
-    ("DECIMAL%", 1700, "numeric"),
-    ("DOUBLE", 701, "double precision"),
-    ("FLOAT", 700, "real"),
-    ("INTEGER", 23, "integer"),
-    ("SMALLINT", 21, "smallint"),
-    ("TIMESTAMP", 1114, "timestamp without time zone"),
-    ("TIMESTAMP WITH TIME ZONE", 1184, "timestamp with time zone"),
-    ("VARCHAR", 1043, "character varying"),
-)
-"""Types as DuckDB names them, their numbers in PostgreSQL, and the names that its clients know."""
+from pipeline.reading.sql_server.pg_types import ITEMS, TEXT, TYPES
 
 
 def _case_sql(subject: str, cases: Mapping[str, str], otherwise: str) -> str:
@@ -31,9 +16,19 @@ def _case_sql(subject: str, cases: Mapping[str, str], otherwise: str) -> str:
     return f"CASE {whens} ELSE {otherwise} END"
 
 
-_TYPE_NAME_SQL: Final = _case_sql("data_type", {name: f"'{known}'" for name, _, known in _TYPES}, "'text'")
-_TYPE_OID_SQL: Final = _case_sql("data_type", {name: str(oid) for name, oid, _ in _TYPES}, "25")
-_FORMAT_TYPE_SQL: Final = _case_sql("oid::VARCHAR", {str(oid): f"'{name}'" for _, oid, name in _TYPES}, "'text'")
+_TYPE_NAME_SQL: Final = _case_sql(
+    "data_type", {kind.pattern: "'ARRAY'" if kind.oid in ITEMS else f"'{kind.sql_name}'" for kind in TYPES}, "'text'"
+)
+_TYPE_OID_SQL: Final = _case_sql("data_type", {kind.pattern: str(kind.oid) for kind in TYPES}, str(TEXT))
+_FORMAT_TYPE_SQL: Final = _case_sql("oid::VARCHAR", {str(kind.oid): f"'{kind.sql_name}'" for kind in TYPES}, "'text'")
+_TYPE_ROWS: Final = (
+    (kind.oid, kind.name, kind.size, kind.category, ITEMS.get(kind.oid, 0), kind.array_oid, kind.functions)
+    for kind in TYPES
+)
+_TYPE_FUNCTIONS_SQL: Final = ", ".join(
+    f"union_value(name := functions || '{suffix}')::regproc AS {column}"
+    for column, suffix in {"typinput": "in", "typoutput": "out", "typreceive": "recv", "typsend": "send"}.items()
+)
 _ROLE_SQL: Final = """10 AS oid, 'tidemark' AS rolname, false AS rolsuper, true AS rolinherit, false AS rolcreaterole,
 false AS rolcreatedb, true AS rolcanlogin, false AS rolreplication, false AS rolbypassrls, -1 AS rolconnlimit,
 NULL::VARCHAR AS rolpassword, NULL::TIMESTAMPTZ AS rolvaliduntil, NULL::VARCHAR[] AS rolconfig"""
@@ -49,7 +44,7 @@ def _empty_sql(columns: str) -> str:
 RELATIONS: Final = {
     # DuckDB's own has type numbers that PostgreSQL does not have.
     "pg_attribute": f"""SELECT table_oid AS attrelid, column_name AS attname, column_index AS attnum, 0 AS attndims,
-      -1 AS attlen, {_TYPE_OID_SQL} AS atttypid,
+      -1 AS attlen, ({_TYPE_OID_SQL})::UINTEGER AS atttypid,
       CASE WHEN data_type LIKE 'DECIMAL%' THEN numeric_precision * 65536 + numeric_scale + 4 ELSE -1 END AS atttypmod,
       NOT is_nullable AS attnotnull, false AS atthasdef, false AS attisdropped, '' AS attidentity, '' AS attgenerated,
       true AS attislocal, 0 AS attinhcount, 0 AS attcollation, -1 AS attstattarget, NULL AS attacl, 'p' AS attstorage,
@@ -62,12 +57,14 @@ RELATIONS: Final = {
       WHERE oid IN (SELECT oid FROM duckdb_schemas() WHERE database_name = 'tidemark' AND schema_name = 'main')
       UNION ALL SELECT * REPLACE (11 AS oid, 'pg_catalog' AS nspname, 10 AS nspowner)
       FROM (SELECT * FROM pg_catalog.pg_namespace LIMIT 1)""",
-    # DuckDB's own has null where PostgreSQL never has, which psqlODBC and Npgsql refuse, no `text`, and types outside
-    # of `pg_catalog`, by which pgjdbc and Npgsql find them.
-    "pg_type": """SELECT * REPLACE (11 AS typnamespace, 0 AS typrelid, 0 AS typelem, 0 AS typarray,
-      0 AS typbasetype, -1 AS typtypmod, 0 AS typndims, 0 AS typcollation, false AS typnotnull)
-      FROM (SELECT * FROM pg_catalog.pg_type WHERE oid IS NOT NULL
-        UNION ALL SELECT * REPLACE (25 AS oid, 'text' AS typname) FROM pg_catalog.pg_type WHERE oid = 1043)""",
+    "pg_type": f"""SELECT oid::UINTEGER AS oid, typname, 11 AS typnamespace, 10 AS typowner, typlen,
+      typlen BETWEEN 1 AND 8 AS typbyval, 'b' AS typtype, typcategory, false AS typispreferred, true AS typisdefined,
+      ',' AS typdelim, 0 AS typrelid,
+      typelem::UINTEGER AS typelem, typarray::UINTEGER AS typarray, {_TYPE_FUNCTIONS_SQL}, 'i' AS typalign,
+      'p' AS typstorage, false AS typnotnull, 0 AS typbasetype, -1 AS typtypmod, 0 AS typndims, 0 AS typcollation,
+      NULL::VARCHAR AS typdefault, NULL::VARCHAR[] AS typacl
+      FROM (VALUES {", ".join(map(str, _TYPE_ROWS))})
+      AS rows(oid, typname, typlen, typcategory, typelem, typarray, functions)""",  # noqa: S608 - our own names
     "pg_database": """SELECT 1 AS oid, 'tidemark' AS datname, 10 AS datdba, 6 AS encoding, 'C' AS datcollate,
       'C' AS datctype, false AS datistemplate, true AS datallowconn, -1 AS datconnlimit, 1663 AS dattablespace,
       NULL::VARCHAR[] AS datacl""",
@@ -186,20 +183,22 @@ FUNCTIONS: Final = {
     "string_to_array(text, separator)": "string_split(text, separator)",
     "to_char(instant, form)": _to_char_sql(),
     "to_date(text, form)": "text::DATE",
-    "to_regclass(named)": "NULL",
-    "to_regtype(named)": "NULL",
+    "to_regclass(named)": """coalesce(TRY_CAST(named AS BIGINT),
+      (SELECT max(oid) FROM stored.postgres.pg_class WHERE relname = parse_ident(named)[-1]))""",
+    "to_regtype(named)": "(SELECT max(oid) FROM stored.postgres.pg_type WHERE typname = named)",
     "to_timestamp(text)": "system.main.to_timestamp(text), (text, form) AS text::TIMESTAMPTZ",
     "version()": f"'PostgreSQL {VERSION} (Tidemark)'",
 }
 """Functions of PostgreSQL, and how DuckDB computes them."""
 CATALOG: Final = (
-    *(f"CREATE TYPE {name} AS VARCHAR" for name in ("name", "regclass", "regtype", "regproc", "regnamespace")),
-    *(f"CREATE MACRO {name} AS {value}" for name, value in FUNCTIONS.items()),
-    "CREATE MACRO string_to_array(text, separator) AS TABLE SELECT string_split(text, separator)",
+    *(f"CREATE TYPE {name} AS VARCHAR" for name in ("name", "regclass", "regtype", "regnamespace")),
+    "CREATE TYPE regproc AS UNION(number BIGINT, name VARCHAR)",
     "CREATE SCHEMA stored.postgres",
     "CREATE SCHEMA stored.information",
     "SET VARIABLE settings = MAP {'': ''}",
     *(f"CREATE VIEW stored.postgres.{name} AS {query}" for name, query in RELATIONS.items()),
     *(f"CREATE VIEW stored.information.{name} AS {query}" for name, query in VIEWS_OF_STANDARD.items()),
+    *(f"CREATE MACRO {name} AS {value}" for name, value in FUNCTIONS.items()),
+    "CREATE MACRO string_to_array(text, separator) AS TABLE SELECT string_split(text, separator)",
 )
 """Statements that make types, functions and relations of PostgreSQL that DuckDB does not have."""

@@ -12,8 +12,9 @@ from pipeline.reading.sql_server.answers import Answers, split
 from pipeline.reading.sql_server.client_session import Session
 from pipeline.reading.sql_server.copying import CopyFormat
 from pipeline.reading.sql_server.database import Database
-from pipeline.reading.sql_server.literals import TEXT, literal_of
+from pipeline.reading.sql_server.literals import literal_of
 from pipeline.reading.sql_server.parameters import count_of, filled
+from pipeline.reading.sql_server.pg_types import TEXT
 from pipeline.reading.sql_server.pg_values import columns_of, formats_of, rows_of
 from pipeline.reading.sql_server.portals import Portal, PreparedStatement
 from pipeline.reading.sql_server.statement_result import StatementResult
@@ -140,14 +141,20 @@ class Client:
             prepared = self._statement(body.text())
             oids = [oid or TEXT for oid in prepared.oids]
             self._wire.send(b"t", struct.pack(f"!h{len(oids)}i", len(oids), *oids))
-            nothing = filled(prepared.text, [literal_of(None, oid, 0) for oid in prepared.oids])
-            schema = self._answers.schema_of(nothing)
+            schema = self._schema_of(prepared.text, [literal_of(None, oid, 0) for oid in prepared.oids])
             prepared.described = None if schema is None else columns_of(schema)
             self._send_columns(schema, ())
         else:
             portal = self._portal(body.text())
             with self._answers.limited():
                 self._send_columns(self._answer_of(portal).schema, portal.asked)
+
+    def _schema_of(self, text: str, nulls: Sequence[str]) -> pa.Schema | None:
+        """Returns the columns of a statement. `nulls` are literals of the types of its parameters."""
+        try:  # DuckDB takes `||` with a constant null for a number; some functions take constants only
+            return self._answers.schema_of(filled(text, [f"(SELECT {null})" for null in nulls]))
+        except duckdb.Error:
+            return self._answers.schema_of(filled(text, nulls))
 
     def _execute(self, body: Body) -> None:
         portal, most = self._portal(body.text()), body.number()

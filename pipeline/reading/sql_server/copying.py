@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipeline.reading.sql_server.patterns import words
-from pipeline.reading.sql_server.wire import Refused
+from pipeline.reading.sql_server.wire import Refused, sized
 
 _COPY: Final = words(
     r"COPY(?:\s*\((?P<query>.+)\)\s*| (?P<view>[\w.\"]+)(?:\s*\((?P<columns>[^()]+)\)\s*| ))TO STDOUT(?P<options>.*)"
@@ -36,8 +36,7 @@ class CopyFormat:
         if self.form == "binary":
             head = _SIGNATURE  # in the first message, as PostgreSQL sends it
             for row in rows:
-                sizes = (struct.pack("!i", -1 if value is None else len(value)) + (value or b"") for value in row)
-                yield head + struct.pack("!h", len(row)) + b"".join(sizes)
+                yield head + struct.pack("!h", len(row)) + b"".join(map(sized, row))
                 head = b""
             yield head + struct.pack("!h", -1)
             return

@@ -3,30 +3,32 @@
 import datetime as dt
 import decimal
 import json
+import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from command_line.counts import counted
-from pipeline.reading.sql_server.literals import TEXT
-from pipeline.reading.sql_server.wire import Column, Refused
+from pipeline.reading.sql_server.pg_types import BY_OID, BYTEA, DECIMAL, TEXT
+from pipeline.reading.sql_server.wire import Column, Refused, sized
 
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _YEAR_2000_US: Final = 946_684_800_000_000
 _YEAR_2000_DAYS: Final = 10_957
-_BASE: Final = 10_000
+_UNQUOTED: Final = re.compile(rb'[^\s{},"\\]+')
 Encoder = Callable[[Any], bytes]
 
 
-class PgType(NamedTuple):
-    """A type of PostgreSQL: its number, its size in bytes, and encoders for text and binary form."""
+class Encoding(NamedTuple):
+    """The number of a type of PostgreSQL, and encoders for text and binary form."""
 
     oid: int
-    size: int
     text: Encoder
     binary: Encoder
 
@@ -90,37 +92,66 @@ def _interval_binary(value: pa.MonthDayNano) -> bytes:
     return struct.pack("!qii", value.nanoseconds // 1000, value.days, value.months)
 
 
-_TEXT: Final = PgType(TEXT, -1, _text_of, _text_of)
-_TIME: Final = PgType(1184, 8, _time_text, lambda value: struct.pack("!q", value - _YEAR_2000_US))
-_DATE: Final = PgType(
-    1082, 4, _plain, lambda value: struct.pack("!i", (value - dt.date(1970, 1, 1)).days - _YEAR_2000_DAYS)
+def _array_text(items: Sequence[bytes | None]) -> bytes:
+    """Encodes an array as PostgreSQL does: `{a,"b c",NULL}`."""
+    return b"{" + b",".join(b"NULL" if item is None else _quoted(item) for item in items) + b"}"
+
+
+def _quoted(item: bytes) -> bytes:
+    if item.upper() != b"NULL" and _UNQUOTED.fullmatch(item):
+        return item
+    return b'"' + re.sub(rb'(["\\])', rb"\\\1", item) + b'"'
+
+
+def _array_binary(items: Sequence[bytes | None], oid: int) -> bytes:
+    """Encodes an array of items of type number `oid`: its dimensions, each with a size and a first index, and items."""
+    head = struct.pack("!iii", bool(items), None in items, oid) + (struct.pack("!ii", len(items), 1) if items else b"")
+    return head + b"".join(map(sized, items))
+
+
+_TEXT: Final = Encoding(TEXT, _text_of, _text_of)
+_TIME: Final = Encoding(1184, _time_text, lambda value: struct.pack("!q", value - _YEAR_2000_US))
+_DATE: Final = Encoding(
+    1082, _plain, lambda value: struct.pack("!i", (value - dt.date(1970, 1, 1)).days - _YEAR_2000_DAYS)
 )
-_KINDS: Final[Sequence[tuple[Callable[[pa.DataType], bool], PgType]]] = (
-    (pa.types.is_boolean, PgType(16, 1, lambda value: b"t" if value else b"f", _packed("?"))),
-    (lambda kind: kind in (pa.int8(), pa.uint8(), pa.int16()), PgType(21, 2, _plain, _packed("h"))),
-    (lambda kind: kind in (pa.uint16(), pa.int32()), PgType(23, 4, _plain, _packed("i"))),
-    (lambda kind: kind in (pa.uint32(), pa.int64()), PgType(20, 8, _plain, _packed("q"))),
-    (pa.types.is_float32, PgType(700, 4, _plain, _packed("f"))),
-    (pa.types.is_float64, PgType(701, 8, _plain, _packed("d"))),
-    (pa.types.is_decimal, PgType(1700, -1, _plain, _decimal_binary)),
-    (lambda kind: kind == pa.uint64(), PgType(1700, -1, _plain, lambda value: _decimal_binary(decimal.Decimal(value)))),
+_KINDS: Final[Sequence[tuple[Callable[[pa.DataType], bool], Encoding]]] = (
+    (pa.types.is_boolean, Encoding(16, lambda value: b"t" if value else b"f", _packed("?"))),
+    (lambda kind: kind in (pa.int8(), pa.uint8(), pa.int16()), Encoding(21, _plain, _packed("h"))),
+    (lambda kind: kind in (pa.uint16(), pa.int32()), Encoding(23, _plain, _packed("i"))),
+    (lambda kind: kind == pa.uint32(), Encoding(26, _plain, _packed("I"))),
+    (lambda kind: kind == pa.int64(), Encoding(20, _plain, _packed("q"))),
+    (pa.types.is_float32, Encoding(700, _plain, _packed("f"))),
+    (pa.types.is_float64, Encoding(701, _plain, _packed("d"))),
+    (pa.types.is_decimal, Encoding(DECIMAL, _plain, _decimal_binary)),
+    (
+        lambda kind: kind == pa.uint64(),
+        Encoding(DECIMAL, _plain, lambda value: _decimal_binary(decimal.Decimal(value))),
+    ),
     (pa.types.is_date, _DATE),
-    (pa.types.is_time, PgType(1083, 8, lambda value: _clock_text(value).encode(), _packed("q"))),
-    (pa.types.is_interval, PgType(1186, 16, _interval_text, _interval_binary)),
-    (pa.types.is_binary, PgType(17, -1, lambda value: b"\\x" + value.hex().encode(), bytes)),
+    (pa.types.is_time, Encoding(1083, lambda value: _clock_text(value).encode(), _packed("q"))),
+    (pa.types.is_interval, Encoding(1186, _interval_text, _interval_binary)),
+    (pa.types.is_binary, Encoding(BYTEA, lambda value: b"\\x" + value.hex().encode(), bytes)),
     (lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None, _TIME),
     (pa.types.is_timestamp, _TIME._replace(oid=1114, text=lambda value: _time_text(value).removesuffix(b"+00"))),
 )
 
 
-def kind_of(field: pa.DataType) -> PgType:
-    """Returns the type of PostgreSQL for a type of Arrow; text if there is no equivalent."""
-    return next((kind for fits, kind in _KINDS if fits(field)), _TEXT)
+def _encoding(kind: pa.DataType) -> Encoding:
+    """Returns the encoding of values of a type of Arrow; text if PostgreSQL has no equivalent."""
+    return next((encoding for fits, encoding in _KINDS if fits(kind)), _TEXT)
+
+
+def _is_array(kind: pa.DataType) -> bool:
+    """Whether a type of Arrow is an array in PostgreSQL, which has no arrays of lists or structures."""
+    return (pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind)) and not pa.types.is_nested(kind.value_type)
 
 
 def columns_of(schema: pa.Schema) -> list[Column]:
     """Returns the columns as sent to clients."""
-    kinds = (kind_of(field.type) for field in schema)
+    kinds = (
+        BY_OID[_encoding(kind.value_type).oid].array if _is_array(kind) else BY_OID[_encoding(kind).oid]
+        for kind in schema.types
+    )
     return [Column(name, kind.oid, kind.size) for name, kind in zip(schema.names, kinds, strict=True)]
 
 
@@ -139,8 +170,14 @@ def rows_of(batch: pa.RecordBatch, formats: Sequence[int]) -> Iterator[tuple[byt
 
 
 def _encoded(column: pa.Array, *, is_binary: bool) -> list[bytes | None]:
-    kind = kind_of(column.type)
-    encode = kind.binary if is_binary else kind.text
+    if _is_array(column.type):
+        items, oid = iter(_encoded(column.flatten(), is_binary=is_binary)), _encoding(column.type.value_type).oid
+        lengths = pc.list_value_length(column).to_pylist()
+        lists = (None if length is None else [*islice(items, length)] for length in lengths)
+        encode_list = partial(_array_binary, oid=oid) if is_binary else _array_text
+        return [None if values is None else encode_list(values) for values in lists]
+    encoding = _encoding(column.type)
+    encode = encoding.binary if is_binary else encoding.text
     if pa.types.is_time(column.type):
         column = column.cast(pa.int64())
     if pa.types.is_timestamp(column.type):

@@ -39,6 +39,11 @@ class Column(NamedTuple):
     size: int
 
 
+def sized(value: bytes | None) -> bytes:
+    """Returns a value after its size in bytes, which is -1 for null."""
+    return struct.pack("!i", -1) if value is None else struct.pack("!i", len(value)) + value
+
+
 class Body:
     """The fields of a message, read in order. Raises Refused if the message is too short."""
 
@@ -129,7 +134,7 @@ class Wire:
 
     def send_row(self, values: Iterable[bytes | None]) -> None:
         """Buffers DataRow."""
-        parts = [struct.pack("!i", -1) if value is None else struct.pack("!i", len(value)) + value for value in values]
+        parts = [*map(sized, values)]
         self.send(b"D", struct.pack("!h", len(parts)), *parts)
 
     def send_error(self, code: str, sentence: str, severity: str = "ERROR") -> None:
