@@ -36,7 +36,8 @@ def receive(bootstrap_servers: str, topic: str) -> bytes | None:
         message = consumer.poll(DEADLINE_S)
         assert message is not None
         assert message.error() is None
-        return message.value()
+        value: bytes | None = message.value()
+        return value
 
 
 def test_a_record_that_was_produced_is_consumed(broker: Cluster, make_topic: Callable[..., str]) -> None:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from tests.simulation import judge, verbs
+from tests.simulation.casts import PUT_BACK, Cast, Scene
 from tests.simulation.events import NOON
 from tests.simulation.model import Model
-from tests.simulation.scenes import PUT_BACK, SCENES, Cast, Scene
+from tests.simulation.scenes import SCENES
 from tests.simulation.stand_ins import prepare
 from tests.simulation.world import Process
 from tests.simulation.writers import Fault, Point, Stage, Step, Writer
@@ -222,7 +223,7 @@ def _of_writers(cast: Cast, writers: list[Writer]) -> Iterator[str]:
 
 
 def _of_the_last(cast: Cast, writers: list[Writer]) -> Iterator[str]:
-    """What an erasure left that reported success after all others had ended: a repeated one would remove it."""
+    """Rows that an erasure left which reported success after all others had ended: repeated, it would remove them."""
     by_name = {writer.name: writer for writer in writers}
     last = by_name.get(cast.stage.trace[-1].writer) if cast.stage.trace else None
     is_whole = not any(writer.faults or writer.was_killed for writer in writers)

@@ -6,7 +6,7 @@ from typing import Any, Final
 from pipeline.reading.sql_server.literals import text_items
 
 _BYTES: Final = re.compile(r"\\x(?:[0-9a-fA-F]{2})*")
-"""PostgreSQL's text of bytes, such as `\\x6162`. DuckDB's is `\\x61\\x62`, so one byte has one text."""
+"""PostgreSQL's text of bytes: a backslash and an `x` before all of them. DuckDB has both before each byte."""
 
 
 def adapted(node: dict[str, Any]) -> bool:

@@ -31,7 +31,7 @@ def reading(cursor: duckdb.DuckDBPyConnection, statement: str, views: Collection
         return statement
     rewritten = cursor.execute("SELECT json_deserialize_sql(?)", [json.dumps(parsed)]).fetchone()
     text = str(rewritten[0]) if rewritten else ""
-    _checked(cursor, text, views)  # so that the executed text is a checked one
+    _checked(cursor, text, views)  # so that the text that is executed is checked
     return statement.removesuffix(explained) + text
 
 

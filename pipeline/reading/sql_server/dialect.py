@@ -43,7 +43,7 @@ _REPLACED: Final = {
     "oid": "{cast}UINTEGER",
     "type": "{cast}{type}",
 }
-"""What replaces a match, by the last group of `_QUALIFIED` that took part in it."""
+"""The replacement of a match, by the last group of `_QUALIFIED` that took part in it."""
 
 
 def in_duckdb(statement: str) -> str:
