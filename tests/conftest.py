@@ -31,6 +31,8 @@ settings.register_profile("quick", settings.get_profile("full"), max_examples=5)
 settings.load_profile("full")
 
 SECONDS = dict[str, float]()
+NIGHTLY_S = 3600
+"""The limit of a test that runs by night, some of which are all that a sample in CI is drawn from."""
 MEMORY = Path("/dev/shm")  # noqa: S108 - pytest creates a folder of its own in it
 ENOUGH_BYTES = 1 << 30
 
@@ -69,6 +71,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         is_long = seconds.get(durations.file_of(item.nodeid), 0) >= durations.LONG_S
         if is_long and markers & SLOW and "core" not in markers:
             item.add_marker("long")
+        if "nightly" in markers:
+            item.add_marker(pytest.mark.timeout(NIGHTLY_S))
     collection.note(config, items)
 
 
@@ -84,8 +88,10 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Adds up the time of each test, with its set-up."""
+    """Adds up the time of each test, with its set-up; prints a failure at once if the run may be cut off."""
     SECONDS[report.nodeid] = SECONDS.get(report.nodeid, 0) + report.duration
+    if report.failed and "TESTS_FAILURES_AT_ONCE" in os.environ and "PYTEST_XDIST_WORKER" not in os.environ:
+        sys.stderr.write(f"\n{report.nodeid}:\n{report.longreprtext}\n")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -47,7 +47,7 @@ def _exit_code(
         process = subprocess.Popen(
             dying_with_parent([shutil.which(arguments[0]) or arguments[0], *arguments[1:]]),
             cwd=ROOT,
-            env={**_own_environment(), "PYTHONUNBUFFERED": "1", **environment},
+            env={**_own_environment(), "PYTHONUNBUFFERED": "1", "TESTS_FAILURES_AT_ONCE": "1", **environment},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
