@@ -24,7 +24,7 @@ _UNREACHED: Final = frozenset({KafkaError._RESOLVE, KafkaError._TRANSPORT})  # n
 _FORBIDDEN: Final = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED})
 
 
-class Admin(AdminClient):  # type: ignore[misc] # the library carries no types
+class Admin(AdminClient):
     """An admin client that reports why it is refused. librdkafka alone would retry until the time-out."""
 
     def __init__(self, options: Mapping[str, str | int | float | bool], access: Access) -> None:

@@ -11,7 +11,7 @@ class AccessError(ValueError):
     """A wrong setting, found before any request; the text is one sentence that names the setting."""
 
 
-class Refused(KafkaException):  # type: ignore[misc] # the library carries no types
+class Refused(KafkaException):
     """A refusal by a broker; the text is one sentence that says what to change."""
 
     def __init__(self, error: KafkaError, sentence: str) -> None:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
 _START: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_TEXT_MS: Final = ((1 << 63) - 1) // 1_000_000
 
 
 def now_ms() -> int:
@@ -22,9 +23,14 @@ def moment(milliseconds: int) -> datetime:
     return _START + timedelta(milliseconds=milliseconds)
 
 
-def utc(milliseconds: int) -> str:
-    """Returns milliseconds since 1970 as a literal of delta-rs, which cannot cast a number to a timestamp in UTC."""
-    return moment(milliseconds).isoformat(timespec="milliseconds")
+def utc_sql(milliseconds: int) -> str:
+    """Returns milliseconds since 1970 as a literal of delta-rs, which cannot cast a number to a timestamp in UTC.
+
+    It reads texts in nanoseconds, which end in 2262; all windows end later once the input was ended.
+    """
+    if milliseconds > _LAST_TEXT_MS:
+        return f"arrow_cast({milliseconds * 1000}, 'Timestamp(Microsecond, Some(\"UTC\"))')"
+    return f"'{moment(milliseconds).isoformat(timespec='milliseconds')}'"
 
 
 def time_of(milliseconds: int | None, zone: tzinfo = UTC) -> str:

@@ -65,7 +65,7 @@ class Progress:
             offsets = self._group.committed([TopicPartition(self._topic, 0)], timeout=self._timeout_s)
         except KafkaException as error:
             raise SetupError(f"the broker did not return the progress of the run ({error.args[0].str()})") from error
-        return max(int(offsets[0].offset), 0)
+        return max(offsets[0].offset, 0)
 
     @contextmanager
     def commit_before(self, position: int) -> Iterator[None]:

@@ -13,7 +13,7 @@ from pipeline.event_time import lateness
 from pipeline.event_time.policy import Consumer, Policy
 from pipeline.event_time.reports import Report
 from pipeline.event_time.windows.session import Sessions
-from pipeline.instants import utc
+from pipeline.instants import utc_sql
 from pipeline.results.result_table import panes_sql, published
 from pipeline.results.session_kind import SessionKind
 from pipeline.tables.ledger import Ledger
@@ -25,7 +25,7 @@ Window = tuple[int, int]
 """Start and end in milliseconds."""
 _PUBLISHED_SQL = """
 SELECT {keys}CAST(window_start AS BIGINT) / 1000 AS start_ms, CAST(window_end AS BIGINT) / 1000 AS end_ms
-FROM result WHERE window_end > '{final}' AND window_start <= '{latest}'
+FROM result WHERE window_end > {final} AND window_start <= {latest}
 """
 
 
@@ -90,4 +90,6 @@ class Finality:
         keys = "".join(f"{key}, " for key in report.keys)
         # Read after the panes: sessions whose panes were compacted meanwhile are published.
         result = DeltaTable(result_of(report).uri(self._warehouse))
-        yield from rows_of(_PUBLISHED_SQL.format(keys=keys, final=utc(final), latest=utc(latest)), result=result)
+        yield from rows_of(
+            _PUBLISHED_SQL.format(keys=keys, final=utc_sql(final), latest=utc_sql(latest)), result=result
+        )

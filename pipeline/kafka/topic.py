@@ -151,10 +151,7 @@ class Topic:
     ) -> Requests:
         specs = {TopicPartition(self.name, partition): spec for partition in partitions}
         with _answering(f"the offsets of topic {self.name}"):
-            requests: Requests = self.admin.list_offsets(
-                specs, isolation_level=isolation, request_timeout=self.patience_s
-            )
-        return requests
+            return self.admin.list_offsets(specs, isolation_level=isolation, request_timeout=self.patience_s)
 
     def _answers(self, requests: Requests) -> dict[int, int]:
         with _answering(f"the offsets of topic {self.name}"):

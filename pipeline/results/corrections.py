@@ -18,7 +18,7 @@ from pipeline.errors import TransientError
 from pipeline.event_time import lateness
 from pipeline.event_time.lateness import Sql
 from pipeline.event_time.windows.base import Window
-from pipeline.instants import utc
+from pipeline.instants import utc_sql
 from pipeline.results.applied import corrections_of, with_corrections
 from pipeline.results.result_kind import WindowKind
 from pipeline.results.retention import removed
@@ -110,7 +110,7 @@ def _apply(handle: Handle, kind: WindowKind[Any], missing: Sequence[Row]) -> boo
     rows = [row for row in missing if row[c.WINDOW_END_MS] > removed(handle.table)]
     if not rows:
         return handle.swap(kind.spec.schema.empty_table(), by=None, transactions=versions)
-    closed_until = Sql(f"'{utc(handle.last(CLOSED_APP))}'")
+    closed_until = Sql(utc_sql(handle.last(CLOSED_APP)))
     windows = [Window(row[c.WINDOW_START_MS], row[c.WINDOW_END_MS]) for row in rows]
     closed = f"({kind.touched_sql(windows)}) AND {lateness.is_closed(Sql(c.WINDOW_END), closed_until)}"
     before = query(f"SELECT * FROM result WHERE {closed}", result=handle.table)  # noqa: S608 - ours

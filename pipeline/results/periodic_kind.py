@@ -19,7 +19,7 @@ from pipeline.event_time.lateness import Sql
 from pipeline.event_time.windows.aligned import Aligned
 from pipeline.event_time.windows.base import Window
 from pipeline.event_time.windows.periodic import Periodic
-from pipeline.instants import moment, utc
+from pipeline.instants import moment, utc_sql
 from pipeline.results.applied import with_corrections
 from pipeline.results.due import WindowsToPublish
 from pipeline.results.levels import Run, worth_merging
@@ -180,4 +180,4 @@ def _pane_starts(panes: DeltaTable, sql: str) -> list[int]:
 
 
 def _with_ends_sql(ends: Sequence[int]) -> str:
-    return f"{c.WINDOW_END} IN ({', '.join(repr(utc(end)) for end in ends)})"
+    return f"{c.WINDOW_END} IN ({', '.join(map(utc_sql, ends))})"

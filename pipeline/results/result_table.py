@@ -10,7 +10,7 @@ from deltalake import DeltaTable, Transaction
 from pipeline import columns as c
 from pipeline.event_time import rules
 from pipeline.event_time.firing import PublicationState
-from pipeline.instants import ms_of, utc
+from pipeline.instants import ms_of, utc_sql
 from pipeline.results.spill import Spill
 from pipeline.tables.handle import Handle
 from pipeline.tables.large import ExecutorWrite
@@ -92,7 +92,7 @@ def published(warehouse: str, spec: TableSpec) -> PublicationState:
 
 def latest_end(table: DeltaTable, until: int | None = None) -> int:
     """Returns the latest end, in ms, of a published window, or of one that ends by `until`; 0 without such a window."""
-    where = "" if until is None else f" WHERE {c.WINDOW_END} <= '{utc(until)}'"
+    where = "" if until is None else f" WHERE {c.WINDOW_END} <= {utc_sql(until)}"
     latest = rows_of(f"SELECT max({c.WINDOW_END}) AS latest FROM result{where}", result=table)[0]["latest"]  # noqa: S608 - ours
     return ms_of(latest) if latest else 0
 

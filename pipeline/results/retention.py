@@ -14,7 +14,7 @@ from pipeline import columns as c
 from pipeline.event_time import lateness, rules
 from pipeline.event_time.policy import Policy
 from pipeline.event_time.table_retention import TableRetention
-from pipeline.instants import utc
+from pipeline.instants import utc_sql
 from pipeline.tables.handle import Handle
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, result_of
@@ -46,7 +46,7 @@ def remove_by_age(
         if report.name in ages:
             handle = Handle(result_of(report).uri(warehouse))
             until = min(certain - ages[report.name], handle.last(CLOSED_APP))
-            _remove(handle, f"{c.WINDOW_END} <= '{utc(until)}'", until, batch)
+            _remove(handle, f"{c.WINDOW_END} <= {utc_sql(until)}", until, batch)
     if DEAD_LETTERS.name in ages:
         waits = lateness.waits_from(policy.reports, certain)
         sql = _LAST_BATCH_SQL.format(never=rules.NEVER, younger=now - ages[DEAD_LETTERS.name], waits=waits)

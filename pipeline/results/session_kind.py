@@ -19,7 +19,7 @@ from pipeline.event_time import rules
 from pipeline.event_time.firing import SessionsDue, Steps
 from pipeline.event_time.windows.base import Window
 from pipeline.event_time.windows.session import Sessions
-from pipeline.instants import moment, utc
+from pipeline.instants import moment, utc_sql
 from pipeline.results.applied import AppliedCorrections, with_corrections
 from pipeline.results.islands import Islands, Numbers, sessions_as_panes
 from pipeline.results.levels import Run
@@ -91,7 +91,7 @@ class SessionKind(WindowKind[SessionsDue]):
         self, firing: SessionsDue, batch: int, panes: DeltaTable, applied: AppliedCorrections
     ) -> Iterator[ResultChunk]:
         after, until = firing.after, firing.until
-        where = f"{c.WINDOW_END} > '{utc(max(after, 0))}'"
+        where = f"{c.WINDOW_END} > {utc_sql(max(after, 0))}"
         replaced = {c.WINDOW_END: (moment(max(after, 0)), _END_OF_TIME)}
         files, corrections = self.files(panes, batch), applied.rows(self.report, after, rules.NEVER)
         if not corrections and (written := self.by_executors(files, partial(self.due_sql, firing, batch), replaced)):
@@ -138,8 +138,8 @@ class SessionKind(WindowKind[SessionsDue]):
                 merged[-1] = Window(merged[-1].start, max(window.end, merged[-1].end))
             else:
                 merged.append(window)
-        meets = f"({c.WINDOW_END} >= '{{}}' AND {c.WINDOW_START} <= '{{}}')"
-        return " OR ".join(meets.format(utc(start), utc(end)) for start, end in merged)
+        meets = f"({c.WINDOW_END} >= {{}} AND {c.WINDOW_START} <= {{}})"
+        return " OR ".join(meets.format(utc_sql(start), utc_sql(end)) for start, end in merged)
 
     def sessions(self, parts: str, panes: DeltaTable, after: int, until: int = rules.NEVER) -> pa.Table:
         """Returns the sessions, also open ones, that end after `after` and at or before `until` (ms).

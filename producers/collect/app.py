@@ -45,9 +45,10 @@ def application(intake: Intake, refusals: FirstRefusals) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        listening = asyncio.create_task(intake.sink.listen())
+        tasks = [asyncio.create_task(work) for work in (intake.sink.listen(), intake.sink.watch())]
         yield
-        listening.cancel()
+        for task in tasks:
+            task.cancel()
         intake.sink.close()
 
     routes = [

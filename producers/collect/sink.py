@@ -17,6 +17,8 @@ _TICK_S: Final = 0.005
 _PENDING_KBYTES: Final = 65_536
 _ASK_S: Final = 2.0
 _ANSWER_HOLDS_S: Final = 1.0
+_LOOKS: Final = 3
+"""Looks at the broker while a record may wait for it."""
 FULL: Final = "full"
 
 
@@ -33,10 +35,12 @@ class KafkaSink:
 
     def __init__(self, target: Target, pending: int) -> None:
         self.ended = ""
-        """The fatal error of the client, after which this process must be replaced; empty before."""
+        """The reason why the client is of no use any more, so that this process must be replaced; empty before."""
         self.on_end: Callable[[], None] = lambda: None
-        """Called at the fatal error."""
+        """Called when it has ended."""
         self._topic, self._pending = target.topic, pending
+        self._config, self._patience_s = target.client_config(), target.timeout_ms / 1000
+        self._lost_since: float | None = None
         self._asked_at, self._answered, self._asking = -_ANSWER_HOLDS_S, False, asyncio.Lock()
         self._producer = Producer(
             {
@@ -73,6 +77,25 @@ class KafkaSink:
             self._producer.poll(0)
             await asyncio.sleep(_TICK_S)
 
+    async def watch(self) -> None:
+        """Ends this client if only a new client reaches the broker for as long as a record may wait; until cancelled.
+
+        librdkafka can lose the only broker of a cluster for good (docs/decisions/0065).
+        """
+        while not self.ended:
+            await asyncio.sleep(self._patience_s / _LOOKS)
+            await self.look()
+
+    async def look(self) -> None:
+        """Looks once whether this client and a new client reach the broker."""
+        is_well = await asyncio.to_thread(self._ask)
+        if is_well or not await asyncio.to_thread(_describes, Producer(self._config), self._topic):
+            self._lost_since = None
+        elif self._lost_since is None:
+            self._lost_since = time.monotonic()
+        elif time.monotonic() - self._lost_since > self._patience_s:
+            self._end("it has lost the broker, which a new client reaches")
+
     async def answers(self) -> bool:
         """Returns whether a broker describes the topic; the answer is cached for a second."""
         async with self._asking:
@@ -87,13 +110,20 @@ class KafkaSink:
 
     def _on_error(self, error: KafkaError) -> None:
         if error.fatal():
-            self.ended = error.str()
-            self.on_end()
+            self._end(error.str())
+
+    def _end(self, reason: str) -> None:
+        self.ended = reason
+        self.on_end()
 
     def _ask(self) -> bool:
-        with suppress(KafkaException):
-            return self._producer.list_topics(self._topic, timeout=_ASK_S).topics[self._topic].error is None
-        return False
+        return _describes(self._producer, self._topic)
+
+
+def _describes(client: Producer, topic: str) -> bool:
+    with suppress(KafkaException):
+        return client.list_topics(topic, timeout=_ASK_S).topics[topic].error is None
+    return False
 
 
 class _Acknowledged:

@@ -36,8 +36,7 @@ def receive(bootstrap_servers: str, topic: str) -> bytes | None:
         message = consumer.poll(DEADLINE_S)
         assert message is not None
         assert message.error() is None
-        value: bytes | None = message.value()
-        return value
+        return message.value()
 
 
 def test_a_record_that_was_produced_is_consumed(broker: Cluster, make_topic: Callable[..., str]) -> None:

@@ -101,6 +101,17 @@ def test_late_events_are_added_once_however_often_it_is_done(late: Settings) -> 
     assert_corrected(late)
 
 
+def test_late_events_are_added_after_the_end_of_the_input(late: Settings) -> None:
+    with open_service(late, now=Clock()) as service:
+        service.end_input()
+    apply_corrections(late, LetterSelection())
+    both = [row for row in published(late, "page_views") if row[0] == "bob" and row[1] == 90_000]
+    assert both == [("bob", 90_000, 100_000)]
+    sessions = published(late, "sessions")
+    assert sessions["ann", 12_000, 23_000] == (3, 0, 1)
+    assert published(late, "clicks") == CORRECTED_CLICKS
+
+
 def test_a_run_that_was_killed_between_its_steps_is_finished_by_the_next(late: Settings) -> None:
     for table in ("page_views", "sessions"):
         refusal = Refusal(table, "late_events = 0")

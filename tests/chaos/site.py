@@ -70,6 +70,14 @@ class Site:
         self.produce()
         self._end(self.processes[-2])
 
+    def pause(self) -> None:
+        """Stops the producer until `go_on`."""
+        self.processes[-1].send_to_group(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Lets the producer go on."""
+        self.processes[-1].send_to_group(signal.SIGCONT)
+
     def truth(self) -> Truth:
         """Ends the producer and returns what all producers have sent."""
         self._end(self.processes[-1])

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from tests.simulation.driver import by_chance, in_parallel, summary
+from tests.simulation.life import live
 from tests.simulation.mutations import MUTATIONS, mutation_summary
 from tests.simulation.page import kept_searches, oldest_first, write_page
 from tests.simulation.play import Plan, play, room
@@ -22,6 +23,8 @@ def main() -> int:
     asked = _arguments()
     if plans := [name for name in asked.names if ":" in name]:
         return _replay([Plan.parse(name) for name in plans], shows=asked.story)
+    if asked.lives:
+        return _live(range(asked.seed * 1000, asked.seed * 1000 + asked.lives))
     if asked.mutations:
         return _mutate(asked.names or [*MUTATIONS])
     run, total, is_complete = run_now(), Summary(), asked.every == 1
@@ -61,6 +64,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--story", type=int, default=1, help="stories of failing plans to print, of each kind and scene"
     )
+    parser.add_argument("--lives", type=int, default=0, help="so many random lives of services, one after the other")
     parser.add_argument("--mutations", action="store_true", help="take each protection back: the search must find it")
     parser.add_argument("--page", action="store_true", help="write docs/simulation.md of what was played")
     return parser.parse_args()
@@ -73,6 +77,17 @@ def _replay(plans: Sequence[Plan], *, shows: int) -> int:
         failed += bool(run.findings)
         end = "WRONG" if run.findings else "right" if run.reached else "right, without this point"
         _say(*(story(run) if run.findings or shows else ()), f"{plan}: {end}")
+    return int(failed > 0)
+
+
+def _live(seeds: range) -> int:
+    """Plays the lives of some seeds, and prints those that end with wrong tables."""
+    failed = 0
+    for seed in seeds:
+        findings, steps = live(seed)
+        failed += bool(findings)
+        _say(*(f"{seed}: WRONG {finding}" for finding in findings), *([f"  {', '.join(steps)}"] if findings else []))
+    _say(f"{len(seeds) - failed} of {len(seeds)} lives end with right tables")
     return int(failed > 0)
 
 

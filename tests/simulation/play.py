@@ -137,7 +137,7 @@ def play(plan: Plan) -> Run:
         state = f"{judge.state_of(warehouse)} {stage.now}"
         run.is_new = state not in base.judged
         if run.is_new:
-            base.judged[state] = list(_judged(cast, stage))
+            base.judged[state] = list(judged(cast, base.judged))
         run.findings += base.judged[state]
     finally:
         shutil.rmtree(warehouse)
@@ -239,9 +239,9 @@ def _allowed(writer: Writer, scene: Scene) -> frozenset[str]:
     return frozenset(_ALLOWED.get(writer.kind, _SERVICE)) | (_STORE if loses_files else frozenset())
 
 
-def _judged(cast: Cast, stage: Stage) -> Iterator[str]:
-    """Lets services read to the end, operators repeat their verbs, and compares."""
-    scene, warehouse = cast.scene, cast.warehouse
+def judged(cast: Cast, known: dict[str, list[str]]) -> Iterator[str]:
+    """Lets services read to the end, operators repeat their verbs, and compares; `known` has findings by state."""
+    scene, warehouse, stage = cast.scene, cast.warehouse, cast.stage
     before = list(judge.ledger_findings(warehouse))
     yield from before
     try:
@@ -257,10 +257,10 @@ def _judged(cast: Cast, stage: Stage) -> Iterator[str]:
     # A clock that jumps may have made everything final, so that nothing is left to lower.
     if "reset" in scene.has and not verbs.was_reset(warehouse) and stage.now < NOON + _DAY_MS:
         yield "reset-watermark: an operator cannot lower the watermark"
-    judged, state = base_of(scene.name).judged, f"in the end {judge.state_of(warehouse)}"
-    if state not in judged:
-        judged[state] = [*_of_the_end(cast)]
-    yield from (finding for finding in judged[state] if finding not in before)
+    state = f"in the end {judge.state_of(warehouse)}"
+    if state not in known:
+        known[state] = [*_of_the_end(cast)]
+    yield from (finding for finding in known[state] if finding not in before)
 
 
 def _of_the_end(cast: Cast) -> Iterator[str]:

@@ -177,6 +177,8 @@ class Process:
     def end(self) -> None:
         """The end of the input, after which all windows are published."""
         batch, after = self.progress.ended(self.now)
+        if batch.is_empty:
+            return
         self._commit(batch, after)
         if due(batch.firings):
             self.outbox.add(Offer(batch.firings, batch.batch_id, self.now))

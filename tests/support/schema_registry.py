@@ -40,7 +40,7 @@ class SchemaRegistry:
         `refers_to` are the subjects, in their first version, of the types that it refers to, by name.
         """
         references = [SchemaReference(name, named, 1) for name, named in (refers_to or {}).items()]
-        return int(SchemaRegistryClient({"url": self.url}).register_schema(subject, Schema(schema, kind, references)))
+        return SchemaRegistryClient({"url": self.url}).register_schema(subject, Schema(schema, kind, references))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import pytest
 from deltalake import DeltaTable
 
 from pipeline.verifier import invariants, warehouse_snapshot
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
+from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, read
 from tests.verify.conftest import play
 from tests.verify.plant import OF_RESULTS, add, alter, ms, notes, sentences
 from tests.verify.site import PAGE_VIEWS_ALONE, REPORTS, Event, Site, busy
@@ -32,6 +32,17 @@ def test_a_start_is_sound_before_and_after_it_published(tmp_path: Path) -> None:
     notes(tmp_path)
     site.batch(Event(120), Event(74, "dan"))
     notes(tmp_path)
+
+
+def test_a_table_that_a_start_is_making_is_not_lost(tmp_path: Path) -> None:
+    site = play(Site(tmp_path, PAGE_VIEWS_ALONE).open())
+    added = replace(PAGE_VIEWS_ALONE.reports[0], name="added")
+    site.policy = replace(PAGE_VIEWS_ALONE, reports=(*PAGE_VIEWS_ALONE.reports, added))
+    site.open()
+    shutil.rmtree(tmp_path / "added")
+    notes(tmp_path)
+    shutil.rmtree(tmp_path / "page_views")
+    assert "page_views" in read(str(tmp_path)).unreadable
 
 
 @pytest.mark.core

@@ -14,7 +14,7 @@ from pipeline import columns as c
 from pipeline.amend.erase.person import Person, anonymous_id
 from pipeline.amend.erase.person_tables import PersonalTables
 from pipeline.event_time.user_totals import UserTotals
-from pipeline.instants import utc
+from pipeline.instants import utc_sql
 from pipeline.results.result_table import published
 from pipeline.tables.handle import Handle
 from pipeline.tables.query import Row, rows_of
@@ -95,7 +95,7 @@ def _settled(tables: PersonalTables, name: str) -> _Bound | None:
     done = published(tables.warehouse, tables.spec(name))
     if not consumer.windows.by_time:
         return _Bound(c.PUBLISHED_BATCH, str(done.batch))
-    return _Bound(c.WINDOW_END, f"'{utc(done.closed_until)}'") if done.closed_until > 0 else None
+    return _Bound(c.WINDOW_END, utc_sql(done.closed_until)) if done.closed_until > 0 else None
 
 
 def _positions_sql(letters: Sequence[Row]) -> str:

@@ -1,5 +1,6 @@
 """A collector and a real broker: acknowledged events are in Kafka, even if the broker was down for a while."""
 
+import asyncio
 import json
 import signal
 from collections import Counter
@@ -11,8 +12,11 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from confluent_kafka import Producer
 
 from demo.broker import Broker
+from producers.broker import Target
+from producers.collect.sink import KafkaSink
 from producers.partition import partition_of
 from tests.producers.collect.collect_client import AGENT, Asker, collecting, event, request_body
 from tests.producers.recount import decode
@@ -52,6 +56,32 @@ def test_what_is_acknowledged_is_on_the_topic_and_on_the_partition_of_its_user(
         assert (decode(message.value()) or {})["user_id"] == user
         assert message.partition() == partition_of(user.encode(), 4)
     assert "Traceback" not in process.said
+
+
+def test_a_client_that_has_lost_a_broker_that_others_reach_ends(broker: Cluster, make_topic: MakeTopic) -> None:
+    topic, ends = make_topic(), list[str]()
+
+    async def watched() -> None:
+        lost = KafkaSink(Target(broker.bootstrap_servers, topic, timeout_ms=300), 10)
+        lost.on_end = lambda: ends.append(lost.ended)
+        for _ in range(4):
+            await lost.look()
+        assert lost.ended == ""
+        lost._producer = Producer({"bootstrap.servers": "127.0.0.1:1", "log_level": 0})
+        await asyncio.wait_for(lost.watch(), PATIENCE_S)
+
+    asyncio.run(watched())
+    assert ends == ["it has lost the broker, which a new client reaches"]
+
+
+def test_a_broker_that_no_client_reaches_ends_no_client() -> None:
+    async def looked() -> str:
+        sink = KafkaSink(Target("127.0.0.1:1", "t", timeout_ms=1), 10)
+        for _ in range(3):
+            await sink.look()
+        return sink.ended
+
+    assert asyncio.run(looked()) == ""
 
 
 def test_each_request_of_a_person_counts_and_a_bad_value_costs_only_its_event(
