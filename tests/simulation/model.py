@@ -59,7 +59,8 @@ class Model:
     """Whether a report that is taken out loses its open windows even if its epoch had no batch."""
     _grid: dict[str, Counter[Key]] = field(default_factory=dict)
     _late: dict[str, Counter[Key]] = field(default_factory=dict)
-    _fired: set[tuple[str, Key]] = field(default_factory=set)
+    _shown: dict[tuple[str, Key], Key] = field(default_factory=dict)
+    """The row of each window as it was published when it was due last."""
     _sessions: dict[str, dict[str, list[_Session]]] = field(default_factory=dict)
     _open: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     _full: dict[str, Counter[Key]] = field(default_factory=dict)
@@ -87,8 +88,7 @@ class Model:
             for row in sorted(rows, key=itemgetter("partition")):
                 for offset in range(row["from_offset"], row["to_offset"]):
                     self._take((row["partition"], offset), rules, before, expected)
-            # Windows that a wrong clock made due are published and stay, even if the watermark is reset.
-            self._fired |= {(name, key) for name, keys in self._grid.items() for key in keys if key[2] <= watermark}
+            self._publish(watermark)
         expected.ids_since = min((self._closed_until(shape, watermark) for shape in rules.shapes), default=_NEVER)
         if self.corrects or self.replays:
             self._correct(watermark, rules)
@@ -112,6 +112,12 @@ class Model:
                 name: max(min(time, put_back), self._dropped.get(name, _NEVER)) for name, time in self._closed.items()
             }
 
+    def _publish(self, watermark: int) -> None:
+        """Windows that a wrong clock made due are published, and stay as they were if the watermark is reset."""
+        for name, counts in self._grid.items():
+            due = {key: n for key, n in counts.items() if key[2] <= watermark}
+            self._shown |= {(name, key): (*key, n, self._late[name][key]) for key, n in due.items()}
+
     def _ended(self, name: str, reached: int) -> Iterator[int]:
         """The ends of a report's windows that are published at a watermark."""
         ends = [key[2] for key in self._grid.get(name, ())]
@@ -122,8 +128,8 @@ class Model:
         for counts in (self._grid, self._late):
             kept = {key: n for key, n in counts.get(name, Counter[Key]()).items() if key[2] <= reached}
             counts[name] = Counter(kept)
-        users = self._sessions.get(name, {})
-        self._sessions[name] = {user: [one for one in own if one.end <= reached] for user, own in users.items()}
+        if users := self._sessions.get(name):
+            self._sessions[name] = {user: [one for one in own if one.end <= reached] for user, own in users.items()}
         self._open = {key: times for key, times in self._open.items() if key[0] != name}
 
     def _closed_until(self, shape: Shape, watermark: int) -> int:
@@ -190,7 +196,7 @@ class Model:
     def _correct(self, watermark: int, rules: Rules) -> None:
         """Adds what missed windows that are all final; totals missed only what missed every window."""
         for shape, event, windows in self._missed:
-            if any(end > self._closed_until(shape, watermark) for _, end in windows):
+            if shape.name not in rules.names or any(end > self._closed_until(shape, watermark) for _, end in windows):
                 continue
             for start, end in windows:
                 if shape.kind == "sessions":
@@ -201,11 +207,10 @@ class Model:
             self._totals[event.user,] += rules.has_totals and event.time <= watermark
 
     def _content(self, watermark: int, rules: Rules) -> Content:
-        rows: Content = {}
-        for name, counts in self._grid.items():
-            late = self._late[name]
-            due = {key: n for key, n in counts.items() if key[2] <= watermark or (name, key) in self._fired}
-            rows[name] = Counter({(*key, n, late[key]): 1 for key, n in due.items()})
+        self._publish(watermark)
+        rows: Content = {name: Counter() for name in self._grid}
+        for (name, key), shown in self._shown.items():
+            rows[name][shown] += int(key in self._grid[name])
         for name, users in self._sessions.items():
             until = max(watermark, self._dropped.get(name, _NEVER))
             ended = [(user, one) for user, own in users.items() for one in own if one.end <= until]

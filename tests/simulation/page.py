@@ -41,6 +41,8 @@ other writer writes end alike, so one of them is played; runs that end in equal 
 
 This page is made by `make simulate ARGS=--page`, from the last search of each scene. The name of a scene is its writers
 and its kind of report. `make simulate ARGS="start-start.grid:none:7"` plays one plan and prints its story.
+Scenes that are newer than their first search are not in the table yet. `make simulate ARGS="--lives 100"` plays random
+events, settings, restarts, resets and verbs one after the other, and compares with the same model.
 
 {total}
 
