@@ -10,6 +10,7 @@ from tests.support.by_seconds import findings
 TESTS = Path(__file__).parents[1]
 ALLOWED: Final = {
     "support/waiting.py": "waits for all others",
+    "conftest.py": "gives each test of the night an hour",
     "support/kafka_cluster.py": "looks for a Docker engine, without which the broker is a process",
     "object_store/proxy.py": "is a slow store, on purpose",
     "chaos/soak.py": "runs for the minutes that the caller chooses",
