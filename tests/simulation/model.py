@@ -217,7 +217,7 @@ class Model:
             rows[name] = Counter((user, one.start, one.end, one.events) for user, one in ended)
         rows |= {name: Counter(full) for name, full in self._full.items()}
         if rules.has_totals:
-            rows["user_totals"] = Counter({(*key, n): 1 for key, n in self._totals.items()})
+            rows["user_totals"] = Counter({(*key, n): 1 for key, n in self._totals.items() if n})
         return {name: Counter({key: n for key, n in rows[name].items() if key[0] not in self.but}) for name in rows}
 
 
