@@ -28,7 +28,6 @@ _ATTEMPTS: Final = 100
 _OPTIONAL: Final = (EVENT_IDS.name, CORRECTIONS.name, ERASURES.name, ERASED_USERS.name)
 _FIXED: Final = (LEDGER.name, PANES.name, DEAD_LETTERS.name, *_OPTIONAL)
 _OPENINGS_SQL: Final = "SELECT DISTINCT batch, opening FROM ledger WHERE opening IS NOT NULL ORDER BY batch"
-
 _NEWEST_SQL: Final = f"SELECT batch % {EPOCH} = 0 AS opens, max(batch) AS batch FROM ledger GROUP BY 1"
 
 

@@ -81,13 +81,10 @@ def _freeze_broker(scene: Scene) -> None:
 
 def _restart_broker(scene: Scene) -> None:
     """The producer sleeps meanwhile: librdkafka can lose the only broker of a cluster for good (decision 65)."""
-    scene.site.pause()
-    try:
+    with scene.site.paused():
         scene.own_broker.stop()
         scene.subject.go()
         scene.own_broker.start()
-    finally:
-        scene.site.go_on()
 
 
 def _add_partition(scene: Scene) -> None:

@@ -2,7 +2,8 @@
 
 import signal
 from collections import Counter
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -70,13 +71,14 @@ class Site:
         self.produce()
         self._end(self.processes[-2])
 
-    def pause(self) -> None:
-        """Stops the producer until `go_on`."""
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Its producer sleeps meanwhile."""
         self.processes[-1].send_to_group(signal.SIGSTOP)
-
-    def go_on(self) -> None:
-        """Lets the producer go on."""
-        self.processes[-1].send_to_group(signal.SIGCONT)
+        try:
+            yield
+        finally:
+            self.processes[-1].send_to_group(signal.SIGCONT)
 
     def truth(self) -> Truth:
         """Ends the producer and returns what all producers have sent."""

@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tests.simulation import verbs
-from tests.simulation.events import MINUTE, NOON, Topic
+from tests.simulation.events import HOUR, MINUTE, NOON, Topic
 from tests.simulation.rules import Rules
 from tests.simulation.world import Process
 from tests.simulation.writers import Stage, Writer
 
 Work = Callable[[], object]
-_HOUR_MS: Final = 60 * MINUTE
 PUT_BACK: Final = NOON + 25 * MINUTE
 
 
@@ -129,12 +128,12 @@ class Cast:
 
     def _ahead(self) -> Work:
         """A service starts on a host whose clock is an hour ahead."""
-        process = self._new(self.scene.rules, _HOUR_MS)
+        process = self._new(self.scene.rules, HOUR)
         return lambda: process.run(2)
 
     def _behind(self) -> Work:
         """A service starts on a host whose clock shows an hour less."""
-        process = self._new(self.scene.rules, -_HOUR_MS)
+        process = self._new(self.scene.rules, -HOUR)
         return lambda: process.run(4)
 
     def _restart(self) -> Work:

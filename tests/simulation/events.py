@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 MINUTE: Final = 60_000
+HOUR: Final = 60 * MINUTE
 NOON: Final = 1_714_564_800_000
 """2024-05-01T12:00:00Z in milliseconds."""
 

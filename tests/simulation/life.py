@@ -11,7 +11,7 @@ from typing import Final
 from pipeline.errors import SetUpError
 from tests.simulation import rules, verbs
 from tests.simulation.casts import Cast, Scene
-from tests.simulation.events import MINUTE, NOON, Event, Topic
+from tests.simulation.events import HOUR, MINUTE, NOON, Event, Topic
 from tests.simulation.play import ROOM, judged
 from tests.simulation.rules import Rules
 from tests.simulation.stand_ins import prepare
@@ -21,7 +21,6 @@ from tests.simulation.writers import Stage
 _GAPS: Final = (0, 0.2, 0.5, 1, 3, 8, 20)
 _LATENESS: Final = (0, 0, 0, 0, 1, 2, 5, 15)
 _WRONG_MIN: Final = 500
-_HOUR_MS: Final = 60 * MINUTE
 
 
 @dataclass
@@ -49,15 +48,16 @@ class Life:
         for _ in range(self._chance.randrange(4, 14)):
             step = self._chance.choices([*steps], [weight for weight, _ in steps.values()])[0]
             self.steps.append(step)
-            _STEPS[step][1](self)
+            steps[step][1](self)
             done.add(step)
-        done -= {"reset"} if not verbs.was_reset(self.warehouse) else set()
+        if not verbs.was_reset(self.warehouse):
+            done.discard("reset")
         first, other = self._settings
         scene = Scene("life", tuple(done), self._topic, first, other)
         return list(judged(Cast(scene, self._stage, self.warehouse, self._process), {}))
 
     def _start(self, which: int) -> Process:
-        offset = self._chance.choice((0, 0, 0, _HOUR_MS, -_HOUR_MS))
+        offset = self._chance.choice((0, 0, 0, HOUR, -HOUR))
         has_upkeep = self._chance.random() < 0.7
         settings = self._settings[which]
         self.steps.append(f"start {sorted(settings.names)} by a clock {offset // MINUTE:+d} min")
@@ -78,7 +78,7 @@ class Life:
 
     def clock(self) -> None:
         """The clock of all hosts jumps."""
-        self._stage.now += self._chance.choice((MINUTE, _HOUR_MS, 24 * _HOUR_MS, -_HOUR_MS))
+        self._stage.now += self._chance.choice((MINUTE, HOUR, 24 * HOUR, -HOUR))
 
     def start(self) -> None:
         """A service starts, on any host."""
@@ -141,7 +141,7 @@ def _topic(chance: Random) -> Topic:
     for number in range(chance.randrange(12, 36)):
         minute += chance.choice(_GAPS)
         if events and chance.random() < 0.06:
-            events.append(replace(chance.choice(events)))
+            events.append(chance.choice(events))
             continue
         is_ahead = chance.random() < 0.03
         late = -_WRONG_MIN if is_ahead else chance.choice(_LATENESS)

@@ -106,13 +106,13 @@ def _all() -> Iterator[Scene]:
         yield from (
             _scene(pair, kind, threads=True) for pair in ("loop-publisher-publisher", "publisher-loop-publisher")
         )
-    for change, (first, second, kind) in _CHANGES.items():
+    for change in _CHANGES:
         for pair in ("start-other_start", "other_start-start", "service-other_start", "other_start-service"):
-            yield _changing(pair, change, kind, first, second)
+            yield _changing(pair, change)
         for verb in ("correct", "erase", "replay", "verify"):
-            yield _changing(f"{verb}-other_start", change, "mixed", first, second, batches=2)
-            yield _changing(f"other_start-{verb}", change, "mixed", first, second, batches=2)
-    yield _changing("erase-other_start", "more", "crowd", *_CHANGES["more"][:2], batches=2)
+            yield _changing(f"{verb}-other_start", change, "mixed", batches=2)
+            yield _changing(f"other_start-{verb}", change, "mixed", batches=2)
+    yield _changing("erase-other_start", "more", "crowd", batches=2)
     for three in ("other_start-reset-start", "reset-other_start-start"):
         visits = replace(rules.GRID, shapes=(rules.VIEWS, rules.VISITS))
         scene = _scene(three, "wrong", rules=visits, other=rules.GRID, batches=3, waiting=0)
@@ -122,10 +122,11 @@ def _all() -> Iterator[Scene]:
     yield from _ended()
 
 
-def _changing(writers: str, change: str, kind: str, first: Rules, second: Rules, **more: object) -> Scene:
-    scene = _scene(writers, kind, rules=first, other=second, **more)
-    suffix = change if kind == _CHANGES[change][2] else f"{change}_{kind}"
-    return replace(scene, name=f"{writers}.{suffix}")
+def _changing(writers: str, change: str, kind: str = "", **more: object) -> Scene:
+    """A scene in which settings change, over events of its own or of a `kind`."""
+    first, second, own = _CHANGES[change]
+    scene = _scene(writers, kind or own, rules=first, other=second, **more)
+    return replace(scene, name=f"{writers}.{change}_{kind}" if kind else f"{writers}.{change}")
 
 
 def _amending() -> Iterator[Scene]:

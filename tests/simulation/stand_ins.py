@@ -1,6 +1,7 @@
 """Stand-ins for Kafka and for reporting, and the settings of a run."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import structlog
@@ -21,8 +22,9 @@ from tests.simulation.events import MINUTE, Topic
 from tests.simulation.rules import GAP, TEN, Rules, Shape
 
 
+@cache
 def prepare() -> None:
-    """Makes the points, and leaves out what only measures or is for disks."""
+    """Makes the points, once in a process, and leaves out what only measures or is for disks."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     points.install()
     # Nothing in a run is old enough for these.
