@@ -12,7 +12,9 @@ _MOST_CHARACTERS: Final = 100
 _MOST_DIGITS: Final = 19
 _FRAME: Final = 5
 _MARK: Final = b"\xef\xbb\xbf"
-_NUMBER: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_NUMBER: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE](?P<exponent>[-+]?[0-9]+))?")
+_OF_JAVA: Final = range(-(2**31), 2**31)
+"""The exponents and scales of Java's decimals: a time with another one is no time, also where it would round to 0."""
 _EXACT: Final = Context(prec=1_000, Emin=-(10**17), Emax=10**17)
 NOT_UTF8: Final = b"\xff"
 
@@ -90,10 +92,13 @@ def millis_of(value: Any, power: int) -> int | None:
     """Returns a time in milliseconds without a fraction, None if it is no number or a text that is one."""
     if not _is_number(value):
         return None
-    try:
-        number = _EXACT.scaleb(_EXACT.create_decimal(value), power)
-    except ArithmeticError:
+    if _exponent(value) not in _OF_JAVA:
         return None
+    number = _EXACT.create_decimal(value)
+    scale = -int(number.as_tuple().exponent)
+    if scale not in _OF_JAVA or (number and scale - power not in _OF_JAVA):
+        return None
+    number = _EXACT.scaleb(number, power)
     millis = int(number) if number.adjusted() <= _MOST_DIGITS else 2**63
     return millis if -(2**63) <= millis < 2**63 else None
 
@@ -102,6 +107,11 @@ def number_of(value: Any) -> float | None:
     """Returns a finite number."""
     number = float(value) if _is_number(value) else math.nan
     return number if math.isfinite(number) else None
+
+
+def _exponent(number: str) -> int:
+    match = _NUMBER.fullmatch(number)
+    return int(match["exponent"] or 0) if match else 0
 
 
 def _is_number(value: Any) -> bool:

@@ -45,7 +45,16 @@ def at_the_bounds() -> list[bytes]:
         *(event.decode().encode(name) for name in _ENCODINGS),
         *_deep(),
         *_long(),
+        *(b'{"meta":{"at":%s}}' % number.encode() for number in _exponents()),
     ]
+
+
+def _exponents() -> Iterator[str]:
+    """Yields numbers with exponents next to those that Java's decimals can have."""
+    exponents = (2**31 - 4, 2**31 - 1, 2**31, 2**31 + 6, 10**10 - 1, 10**10, 99_920_000_000, 10**30)
+    for exponent in exponents:
+        for digits in ("1", "0", "0.00001", "100000"):
+            yield from (f"{digits}e{sign}{exponent}" for sign in "+-")
 
 
 def _deep() -> Iterator[bytes]:
