@@ -82,7 +82,7 @@ def drain_all(
                 batch=contestant.batch,
                 drains=plan.drains,
                 conf=contestant.conf,
-                all_reports=contestant.all_reports,
+                reports=contestant.reports,
                 truth=str(truth_of(broker.data_dir, topic)),
             )
             yield contestant, drain_alone(contestant, task)

@@ -8,6 +8,7 @@ from rich.table import Table
 from benchmarks.contestants import Job
 from benchmarks.drain import Result
 from benchmarks.report import figures_table
+from benchmarks.task import Reports
 
 WRITTEN: Final = "bytes written / of fold"
 """All bytes written, divided by the bytes of the fold's own rows."""
@@ -20,9 +21,9 @@ _PEERS: Final = {
 """The peers that rates are compared with, and the heads of their columns."""
 
 
-def best(results: Iterable[Result], job: Job, *, all_reports: bool = False) -> Result | None:
+def best(results: Iterable[Result], job: Job, reports: Reports = Reports.ONE) -> Result | None:
     """Returns the fastest variant of a job, None without a variant: each peer is compared at its best."""
-    variants = [r for r in results if r.contestant.job is job and r.contestant.all_reports == all_reports]
+    variants = [r for r in results if r.contestant.job is job and r.contestant.reports is reports]
     return max(variants, key=lambda r: r.rate, default=None)
 
 
@@ -49,13 +50,15 @@ def render(results: Sequence[Result], users: int) -> Table:
 
 
 def ratios(results: Sequence[Result]) -> dict[str, float]:
-    """Returns our best rate over each peer's, and our rate with three reports over one report and over Flink SQL's."""
-    ours, three = best(results, Job.OURS), best(results, Job.OURS, all_reports=True)
+    """Returns our best rate over each peer's, and our rate with more reports over one report and over Flink SQL's."""
+    ours = best(results, Job.OURS)
     by_peer = {job.name.lower(): ours.rate / peer.rate for job, peer in _peers(results).items()} if ours else {}
-    if ours and three:
-        by_peer["three_reports"] = three.rate / ours.rate
-    if three and (windows := best(results, Job.FLINK_SQL, all_reports=True)):
-        by_peer["three_reports_flink_sql"] = three.rate / windows.rate
+    for reports in (Reports.DEFAULT, Reports.ALL_KEYS):
+        more, windows = best(results, Job.OURS, reports), best(results, Job.FLINK_SQL, reports)
+        if ours and more:
+            by_peer[f"{reports}_reports"] = more.rate / ours.rate
+        if more and windows:
+            by_peer[f"{reports}_reports_flink_sql"] = more.rate / windows.rate
     return by_peer
 
 

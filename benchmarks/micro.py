@@ -15,11 +15,11 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from rich.table import Table
 
-from benchmarks.contestants import ALL_REPORTS, ONE_REPORT, Contestant, Job
+from benchmarks.contestants import DEFAULT_REPORTS, ONE_REPORT, Contestant, Job
 from benchmarks.drain import drain_alone
 from benchmarks.report import by_number, figures_table
 from benchmarks.rows import rows_of
-from benchmarks.task import Task
+from benchmarks.task import Reports, Task
 from demo.broker import Broker
 from pipeline import columns as c
 from pipeline.event_time import window_states
@@ -87,9 +87,9 @@ def year(broker: Broker, topic: str, events: int, batches: int, work: Path) -> d
     """
     found = {}
     for size in (max(1, events // batches), None):
-        contestant = Contestant(Job.OURS, ALL_REPORTS, size, all_reports=True)
+        contestant = Contestant(Job.OURS, DEFAULT_REPORTS, size, reports=Reports.DEFAULT)
         folder = str(work / f"year-{size}")
-        task = Task(broker.bootstrap_servers, topic, events, folder, batch=size, drains=1, all_reports=True)
+        task = Task(broker.bootstrap_servers, topic, events, folder, batch=size, drains=1, reports=Reports.DEFAULT)
         [drain] = drain_alone(contestant, task)
         each = drain.notes["seconds_per_batch"]
         found[len(each) + 1] = {

@@ -8,11 +8,11 @@ from typing import Final
 
 from rich.table import Table
 
-from benchmarks.contestants import ALL_REPORTS, ONE_REPORT, Contestant, Job
+from benchmarks.contestants import DEFAULT_REPORTS, ONE_REPORT, Contestant, Job
 from benchmarks.data import backlog
 from benchmarks.drain import drain_alone
 from benchmarks.report import figures_table
-from benchmarks.task import FIRST_COMMIT, Task
+from benchmarks.task import FIRST_COMMIT, Reports, Task
 
 EVENTS: Final = 20_000
 """One small batch, because the time before it and the cost of a first batch count."""
@@ -20,7 +20,7 @@ ROUNDS: Final = 3
 """Number of rounds over all contestants."""
 _CONTESTANTS: Final = (
     Contestant(Job.OURS, ONE_REPORT),
-    Contestant(Job.OURS, ALL_REPORTS, all_reports=True),
+    Contestant(Job.OURS, DEFAULT_REPORTS, reports=Reports.DEFAULT),
     Contestant(Job.TUNED, "textbook, tuned"),
     Contestant(Job.DEFAULTS, "textbook, default settings"),
 )
@@ -34,7 +34,7 @@ def starts(rounds: int, data_dir: Path, work: Path) -> dict[str, list[float]]:
             for index, contestant in enumerate(_CONTESTANTS):
                 folder = str(work / f"start-{number}-{index}")
                 task = Task(
-                    broker.bootstrap_servers, topic, EVENTS, folder, drains=1, all_reports=contestant.all_reports
+                    broker.bootstrap_servers, topic, EVENTS, folder, drains=1, reports=contestant.reports
                 )  # fmt: skip
                 began = time.time()
                 [done] = drain_alone(contestant, task)

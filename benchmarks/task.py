@@ -5,13 +5,43 @@ import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, Final
+
+from pipeline import columns as c
+from pipeline.settings.report_settings import DEFAULT_REPORTS
+from pipeline.tables.schemas import PAGE_VIEWS
 
 FIRST_COMMIT: Final = "first_commit_at"
 """Note of a drain: when its first batch was committed, in seconds since 1970."""
 READY: Final = "ready"
 """The file that a process which does not end writes to its work folder once it has started."""
+
+
+class Reports(StrEnum):
+    """The results of a contestant."""
+
+    ONE = "one"
+    """Page views per user."""
+    DEFAULT = "three"
+    """The default reports: by user, by page, and of the site."""
+    ALL_KEYS = "eight"
+    """One report for each set of the three keys."""
+
+    @property
+    def keys(self) -> dict[str, tuple[str, ...]]:
+        """The keys of each report by its name."""
+        match self:
+            case Reports.ONE:
+                return {PAGE_VIEWS.name: DEFAULT_REPORTS[PAGE_VIEWS.name].keys}
+            case Reports.DEFAULT:
+                return {name: report.keys for name, report in DEFAULT_REPORTS.items()}
+            case Reports.ALL_KEYS:
+                names = (c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
+                others = chain.from_iterable(combinations(names, count) for count in range(len(names) + 1))
+                return Reports.ONE.keys | {"_".join(("sums", *keys)): keys for keys in others if keys != (c.USER_ID,)}
 
 
 @dataclass(frozen=True)
@@ -28,8 +58,7 @@ class Task:
     batch: int | None = None
     drains: int = 3
     conf: dict[str, str] = field(default_factory=dict)
-    all_reports: bool = False
-    """The results of all default reports, instead of page views per user only."""
+    reports: Reports = Reports.ONE
     window: dict[str, Any] = field(default_factory=dict)
     """Settings of the windows of page views per user; empty: those of the service."""
     workers: int = 0

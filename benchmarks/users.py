@@ -8,12 +8,12 @@ from typing import Any, Final, TypeVar
 
 from rich.table import Table
 
-from benchmarks.contestants import ALL_REPORTS, Contestant, Job
+from benchmarks.contestants import DEFAULT_REPORTS, Contestant, Job
 from benchmarks.data import Crowd, backlog
 from benchmarks.drain import Plan, drain_alone
 from benchmarks.drain_report import WRITTEN
 from benchmarks.report import figures_table
-from benchmarks.task import Drain, Task
+from benchmarks.task import Drain, Reports, Task
 
 _K = TypeVar("_K", bound=Hashable)
 _MEGA: Final = 1e6
@@ -40,9 +40,9 @@ def drains_by_crowd(
             with backlog(plan.events, data_dir, crowd) as (broker, topic):
                 folder = str(work / f"users-{number}-{crowd.of_topic}")
                 task = Task(
-                    broker.bootstrap_servers, topic, plan.events, folder, drains=plan.drains, all_reports=True
+                    broker.bootstrap_servers, topic, plan.events, folder, drains=plan.drains, reports=Reports.DEFAULT
                 )  # fmt: skip
-                yield crowd, drain_alone(Contestant(Job.OURS, ALL_REPORTS, all_reports=True), task)
+                yield crowd, drain_alone(Contestant(Job.OURS, DEFAULT_REPORTS, reports=Reports.DEFAULT), task)
 
 
 def figures(rounds: Mapping[_K, list[list[Drain]]], events: int) -> dict[str, dict[str, Any]]:

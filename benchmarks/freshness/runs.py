@@ -9,7 +9,7 @@ from rich.console import Console
 
 from benchmarks.freshness import part, side_by_side
 from benchmarks.freshness.figures import Figures, Load
-from benchmarks.freshness.side_by_side import FLINK, TIDEMARK
+from benchmarks.freshness.side_by_side import FLINK, FLINK_REPORTS, TIDEMARK, TIDEMARK_REPORTS
 from benchmarks.freshness.visible import Visibility
 from benchmarks.options import WITH_FLINK
 
@@ -31,9 +31,17 @@ def freshness(options: Namespace, work: Path, console: Console, parts: dict[str,
 
 
 def freshness_with_flink(options: Namespace, work: Path, console: Console, parts: dict[str, Any]) -> None:
-    """Runs Tidemark with each interval of its batches, and Flink with each interval of its checkpoints."""
+    """Runs Tidemark with each interval of its batches, and Flink with each interval of its checkpoints.
+
+    Both run once more with three reports, by the first of their intervals.
+    """
     found: dict[str, Visibility] = {}
-    systems = [*((TIDEMARK, ms) for ms in options.our_intervals), *((FLINK, ms) for ms in options.checkpoints)]
+    systems = [
+        *((TIDEMARK, ms) for ms in options.our_intervals),
+        (TIDEMARK_REPORTS, options.our_intervals[0]),
+        *((FLINK, ms) for ms in options.checkpoints),
+        (FLINK_REPORTS, options.checkpoints[0]),
+    ]
     for number, (system, interval) in enumerate(systems):
         title = system.title.format(f"{interval / 1000:g}")
         load = load_of(options, options.users[0], interval)

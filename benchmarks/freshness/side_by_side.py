@@ -29,7 +29,7 @@ from benchmarks.peers.flink.cluster import BOUND_MS
 from benchmarks.peers.flink.unbounded import RESULT
 from benchmarks.process import last_words, started, stop, wait_until
 from benchmarks.report import figures_table
-from benchmarks.task import READY, Task
+from benchmarks.task import READY, Reports, Task
 from demo.broker import Broker
 from pipeline.tables.schemas import PAGE_VIEWS
 from producers.encode import header
@@ -54,6 +54,7 @@ class System:
     title: str
     module: str
     result: Callable[[Path], Result]
+    reports: Reports = Reports.ONE
 
 
 TIDEMARK: Final = System(
@@ -62,9 +63,13 @@ TIDEMARK: Final = System(
     lambda work: DeltaLog(work / WAREHOUSE / PAGE_VIEWS.name),
 )
 FLINK: Final = System(
-    "Flink, checkpoints every {} s",
+    "Flink, DataStream, checkpoints every {} s",
     "benchmarks.peers.flink.unbounded",
     lambda work: FinishedFiles(work / RESULT / WINDOWS),
+)
+TIDEMARK_REPORTS: Final = replace(TIDEMARK, title=f"{TIDEMARK.title}, three reports", reports=Reports.DEFAULT)
+FLINK_REPORTS: Final = replace(
+    FLINK, title="Flink, SQL, checkpoints every {} s, three windows", reports=Reports.DEFAULT
 )
 
 
@@ -78,7 +83,8 @@ def measure(system: System, load: Load, window_ms: int, work: Path) -> Visibilit
     with Broker(work / "broker") as broker:
         broker.create_topic(_TOPIC, PARTITIONS)
         count(broker.bootstrap_servers, _TOPIC)  # waits until the partitions have a leader
-        task = Task(broker.bootstrap_servers, _TOPIC, 0, str(work), window={"size": f"{window_ms}ms"})
+        window = {"size": f"{window_ms}ms"}
+        task = Task(broker.bootstrap_servers, _TOPIC, 0, str(work), window=window, reports=system.reports)
         with started([system.module, task.to_json(), str(load.interval_ms)], log) as process:
             wait_until((work / READY).exists, process, log, _START_S)
             # It is stopped; if it ended by itself, the last windows would wait for events.

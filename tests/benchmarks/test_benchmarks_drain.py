@@ -77,8 +77,9 @@ def test_a_small_drain_is_measured_verified_and_written_down(tmp_path: Path, mon
     assert main(options.split(), tmp_path) == 0
     document = json.loads(next(tmp_path.glob("*.json")).read_text())
     assert list(document["drain"]) == ["50"]
-    ours, three_reports = document["drain"]["50"]["contestants"]
-    assert document["drain"]["50"]["ratios"] == {"three_reports": three_reports["rate"] / ours["rate"]}
+    ours, three, eight = document["drain"]["50"]["contestants"]
+    ratios = {"three_reports": three["rate"] / ours["rate"], "eight_reports": eight["rate"] / ours["rate"]}
+    assert document["drain"]["50"]["ratios"] == ratios
     [[drain]] = ours["rounds"]
     assert drain["notes"]["totals"]["records"] == 5000
     assert drain["window_rows"] == drain["notes"]["totals"]["page_views"] > 0

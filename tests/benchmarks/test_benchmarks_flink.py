@@ -16,7 +16,7 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.options import parse
 from benchmarks.peers.flink.check import check
 from benchmarks.peers.flink.cluster import PROGRAM, drain_settings
-from benchmarks.task import Drain, Task
+from benchmarks.task import Drain, Reports, Task
 from dev.flink import OPENS, command, compiler, locked_jars, version
 from pipeline.errors import SetUpError
 from producers.truth import COUNTS, Truth
@@ -126,9 +126,11 @@ def test_flink_gets_fields_in_the_order_of_its_table_and_consumer_options_by_kaf
     # Flink's Avro converter reads fields by position.
     table = (PROGRAM / "SqlJob.java").read_text().partition("CREATE TEMPORARY TABLE events (")[2]
     assert names == [*(line.split()[0] for line in table.splitlines()[1:3]), "event_time"]
-    three = drain_settings(Task("localhost:1", "events", 1, "/work", all_reports=True), "sql")
+    three = drain_settings(Task("localhost:1", "events", 1, "/work", reports=Reports.DEFAULT), "sql")
     assert [field["name"] for field in json.loads(three["readerSchema"])["fields"]] == [*names, "page_url"]
     assert [*three["keys"].values()] == ["user_id", "page_url", ""]
+    eight = drain_settings(Task("localhost:1", "events", 1, "/work", reports=Reports.ALL_KEYS), "sql")
+    assert len({*eight["keys"].values()}) == len(eight["keys"]) == 8
     assert found["consumer"]["bootstrap.servers"] == "localhost:1"
     assert not [name for name in found["consumer"] if name.startswith("kafka")]
 
@@ -174,8 +176,9 @@ def test_each_of_flinks_jobs_counts_what_was_sent(tmp_path: Path) -> None:
     jobs += ["--repeat", "1", "--backlog-users", "50000"]
     assert main(["--only", "drain", *jobs], tmp_path) == 0
     document = json.loads(next(tmp_path.glob("*.json")).read_text())
-    [sql], [three], [datastream] = (entry["rounds"] for entry in document["drain"]["50000"]["contestants"])
-    assert [drain["notes"]["totals"]["sent"] for drain in (*sql, *three, *datastream)] == [200_000] * 6
+    [sql], [three], [eight], [datastream] = (entry["rounds"] for entry in document["drain"]["50000"]["contestants"])
+    drains = (*sql, *three, *eight, *datastream)
+    assert [drain["notes"]["totals"]["sent"] for drain in drains] == [200_000] * 8
     assert sql[0]["notes"]["late_rows_dropped"] > 0
     assert datastream[0]["notes"]["totals"]["late"] > 0
     assert datastream[0]["notes"]["late_rows_dropped"] == 0
@@ -194,7 +197,12 @@ def test_both_systems_show_exactly_the_events_of_each_window(tmp_path: Path, mon
     load = "--rate 1000 --users 500 --warm-up 5s --duration 5s --slice 5s --our-intervals 500ms --checkpoints 1s"
     assert main(["--only", "freshness-flink", *load.split()], tmp_path) == 0
     found = json.loads(next(tmp_path.glob("*.json")).read_text())["freshness-flink"]
-    assert list(found) == ["Tidemark, batch.interval 0.5 s", "Flink, checkpoints every 1 s"]
+    assert list(found) == [
+        "Tidemark, batch.interval 0.5 s",
+        "Tidemark, batch.interval 0.5 s, three reports",
+        "Flink, DataStream, checkpoints every 1 s",
+        "Flink, SQL, checkpoints every 1 s, three windows",
+    ]
     for figures in found.values():
         assert 3 <= figures["windows"] <= 7
         assert 0 < figures["median_ms"] <= figures["p99_ms"]

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from benchmarks.errors import BenchmarkError
 from benchmarks.peers.own_schemas import writer_and_reader_schema
-from benchmarks.task import Task
+from benchmarks.task import Reports, Task
 from command_line.times import duration_ms
 from demo.die_with_parent import dying_with_parent
 from dev.flink import command, compiled, compiler, flink_jars
@@ -19,8 +19,6 @@ from pipeline.kafka.clients import source_options
 from pipeline.runtime.limits import cores, heap
 from pipeline.runtime.spark import JVM_OPTIONS
 from pipeline.settings.model import BatchSettings, KafkaSettings
-from pipeline.settings.report_settings import DEFAULT_REPORTS
-from pipeline.tables.schemas import PAGE_VIEWS
 
 Api = Literal["sql", "datastream"]
 PROGRAM: Final = Path(__file__).with_name("drains")
@@ -41,7 +39,7 @@ def drain_settings(task: Task, api: Api, checkpoint_ms: int | None = None, more:
     kafka = KafkaSettings(bootstrap_servers=task.bootstrap_servers, topic=task.topic)
     options = source_options(kafka, BatchSettings(), {})
     keys = result_keys(task)
-    writer, reader = writer_and_reader_schema([*filter(None, keys.values()), *more])
+    writer, reader = writer_and_reader_schema([*dict.fromkeys(filter(None, ",".join(keys.values()).split(","))), *more])
     return {
         "job": api,
         "format": task.format,
@@ -67,9 +65,8 @@ def jvm_options() -> list[str]:
 
 
 def result_keys(task: Task) -> dict[str, str]:
-    """Returns the key of each result table, empty without one: those of the service's default reports."""
-    keys = {name: "".join(report.keys) for name, report in DEFAULT_REPORTS.items()}
-    return keys if task.all_reports else {PAGE_VIEWS.name: keys[PAGE_VIEWS.name]}
+    """Returns the keys of each result table, with commas: those of the service's reports."""
+    return {name: ",".join(keys) for name, keys in Reports(task.reports).keys.items()}
 
 
 def require() -> None:

@@ -58,7 +58,7 @@ final class SqlJob {
         String rows = settings.tolerant() ? ONCE.formatted(windows) : windows;
         StreamStatementSet statements = tables.createStatementSet();
         settings.keys().forEach((table, key) -> {
-            tables.executeSql(RESULT.formatted(table, key.isEmpty() ? "" : key + " STRING,", options(Map.of(
+            tables.executeSql(RESULT.formatted(table, key.isEmpty() ? "" : key.replace(",", " STRING,") + " STRING,", options(Map.of(
                     "connector", "filesystem",
                     "path", folder + "/" + table,
                     "format", "parquet",
@@ -75,7 +75,7 @@ final class SqlJob {
 
     /** Returns the columns after the kind and the user, in the order of the reader's schema. */
     private static String columns(DrainSettings settings, boolean json) {
-        String page = settings.keys().containsValue("page_url") ? "page_url STRING," : "";
+        String page = settings.keys().values().stream().anyMatch(key -> key.contains("page_url")) ? "page_url STRING," : "";
         String id = settings.tolerant() ? "event_id STRING," : "";
         // Flink's JSON format reads times from texts only, so milliseconds need a computed column.
         return json
