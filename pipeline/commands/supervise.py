@@ -18,7 +18,7 @@ from pipeline.logs import configure_logs
 from pipeline.metrics.exporter import Exporter
 from pipeline.metrics.metric_catalogue import FailureKind
 from pipeline.runtime.java_process import ENDED, java_ended, java_watched
-from pipeline.runtime.spark_errors import is_of_spark
+from pipeline.runtime.spark_errors import cause_in, is_of_spark
 from pipeline.service.recovery import OwnEpoch
 from pipeline.settings.model import Settings
 from pipeline.tables.store_errors import is_of_store, without_colours
@@ -165,5 +165,5 @@ def _kind(error: Exception) -> FailureKind:
 
 
 def _brief(error: Exception) -> str:
-    """Returns the reason of an error without the Java stack trace; py4j puts the reason on its second line."""
-    return " ".join(without_colours(error).split("\n")[:2]).strip()
+    """Returns the innermost cause of an error, on one line."""
+    return " ".join(cause_in(without_colours(error)).split())

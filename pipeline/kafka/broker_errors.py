@@ -18,7 +18,7 @@ def is_of_broker(error: BaseException) -> bool:
     is_raised_here = isinstance(error, TidemarkError) and any(
         isinstance(cause, KafkaException | TimeoutError) for cause in causes(error)
     )
-    return is_raised_here or _JAVA_CLIENT_ERROR in str(error)
+    return is_raised_here or any(_JAVA_CLIENT_ERROR in str(each) for each in (error, *causes(error)))
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:

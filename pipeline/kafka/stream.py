@@ -19,6 +19,7 @@ from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 from pipeline.errors import TransientError
 from pipeline.kafka.clients import source_options
 from pipeline.kafka.ranges import TopicRanges
+from pipeline.runtime.spark_errors import cause_in
 from pipeline.settings.durations import milliseconds
 from pipeline.settings.model import BatchSettings, KafkaSettings
 
@@ -57,7 +58,7 @@ class Stream:
             # Its annotation is int, its body takes a float.
             ended = bool(query.awaitTermination(cast(int, seconds))) if seconds else query.awaitTermination() is None
         except StreamingQueryException as error:
-            raise TransientError(f"the streaming query failed: {_first_line(error)}") from error
+            raise TransientError(f"the streaming query failed: {cause_in(str(error))}") from error
         if self._failure is not None:
             raise self._failure
         return ended
@@ -67,7 +68,7 @@ class Stream:
         try:
             query.stop()
         except Exception as error:  # noqa: BLE001 - the reason to stop matters more
-            _log.warning("query_not_stopped", reason=_first_line(error))
+            _log.warning("query_not_stopped", reason=cause_in(str(error)))
             self.spark.sparkContext.setLogLevel("OFF")  # until the next start: it would log pages
 
     def _writer(self, positions: Mapping[int, int], checkpoint: Path) -> DataStreamWriter:
@@ -100,7 +101,3 @@ def planned_ends(checkpoint: Path, batch_id: int, topic: str) -> dict[int, int]:
     """
     source = (checkpoint / "offsets" / str(batch_id)).read_text().splitlines()[2]
     return {int(partition): offset for partition, offset in json.loads(source)[topic].items()}
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]

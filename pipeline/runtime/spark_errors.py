@@ -1,6 +1,7 @@
-"""Recognises failures of Spark that another attempt may avoid."""
+"""Reads the texts of Spark's failures: their cause, and whether another attempt may avoid them."""
 
 import re
+from itertools import takewhile
 from typing import Final
 
 from py4j.protocol import Py4JError, Py4JNetworkError
@@ -11,6 +12,19 @@ _OUTSIDE: Final = re.compile(
     r"|org\.apache\.kafka\.|org\.apache\.hadoop\.[\w.]*Exception|ExecutorLost|FetchFailed|No space left on device"
     r"|SparkContext (was|has been) (shut ?down|stopped)|\bcancell?ed\b"
 )
+
+_CAUSED: Final = re.compile(r"^\s*Caused by: (.+)$", re.MULTILINE)
+_OF_TASK: Final = re.compile(r"most recent failure: Lost task .*?\): (.+)")
+
+
+def cause_in(text: str) -> str:
+    """Returns the innermost cause that the text of an error of Java names, else the text before Java's stack trace.
+
+    >>> cause_in("Job aborted, most recent failure: Lost task 0.0 in stage 1.0 (driver): java.io.IOException: no space")
+    'java.io.IOException: no space'
+    """
+    found = _CAUSED.findall(text) or _OF_TASK.findall(text)
+    return " ".join(found[-1:] or takewhile(lambda line: not line.startswith("\tat "), text.split("\n"))).strip()
 
 
 def is_of_spark(error: BaseException) -> bool:

@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from pipeline.errors import SetUpError
 from pipeline.runtime.pyspark_internals import hadoop_configuration, java_packages
-from pipeline.runtime.spark_errors import is_of_spark
+from pipeline.runtime.spark_errors import cause_in, is_of_spark
 from pipeline.tables.large import FilesView
 
 _CONF: Final = {
@@ -80,7 +80,7 @@ def _as_store_errors() -> Iterator[None]:
     except Py4JJavaError as error:
         if not is_of_spark(error):
             raise
-        raise OSError(f"the executors failed: {error.java_exception}") from error
+        raise OSError(f"the executors failed: {cause_in(str(error))}") from error
     except AnalysisException as error:
         if error.getCondition() != _FILE_MISSING:
             raise

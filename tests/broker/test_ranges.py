@@ -14,6 +14,7 @@ from pipeline.kafka.broker_errors import is_of_broker
 from pipeline.kafka.ranges import TopicRanges
 from pipeline.runtime.connector import SOURCE
 from pipeline.runtime.spark import spark_session
+from pipeline.runtime.spark_errors import cause_in
 from pipeline.settings.model import KafkaSettings, SparkSettings
 from schemas import load_schemas
 from schemas.fields import EventSchemas
@@ -120,3 +121,4 @@ def test_a_range_that_never_ends_fails_in_a_sentence(
     ) as raised:
         rows.count()
     assert is_of_broker(raised.value)  # so the service starts again
+    assert cause_in(str(raised.value)).startswith("org.apache.kafka.common.errors.TimeoutException: within 500 ms no")
