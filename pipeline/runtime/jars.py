@@ -20,6 +20,7 @@ import structlog
 
 from pipeline.errors import SetUpError
 from pipeline.logs import configure_logs
+from pipeline.runtime.account import home
 from pipeline.runtime.download import WAITS_S, digest, fetch
 
 MAVEN_CENTRAL = "https://repo.maven.apache.org/maven2"
@@ -120,7 +121,11 @@ def cache(environment: Mapping[str, str] = os.environ) -> Path:
         return Path(folder).expanduser().absolute()
     # By the XDG specification a relative value must be ignored.
     xdg = environment.get("XDG_CACHE_HOME", "")
-    return (Path(xdg) if xdg.startswith("/") else Path.home() / ".cache") / "tidemark" / "jars"
+    if xdg.startswith("/"):
+        return Path(xdg, "tidemark", "jars")
+    if (own := home()) is None:
+        raise SetUpError("No home directory can have the cache of jars: set HOME or TIDEMARK_JARS_CACHE to a folder.")
+    return own / ".cache" / "tidemark" / "jars"
 
 
 def mirror(environment: Mapping[str, str] = os.environ) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.errors import SetUpError
+from pipeline.runtime.account import home
 
 SUPPORTED = (17, 21)
 USER_JDKS = Path(".jdk")
@@ -32,7 +33,7 @@ def find_java(environment: Mapping[str, str] = os.environ, user: Path | None = N
     Raises SetUpError, which lists each Java of another version.
     """
     rejected = []
-    for source, executable in _candidates(environment, user or Path.home()):
+    for source, executable in _candidates(environment, user or home()):
         java = probe_java(executable)
         if java and java.version in SUPPORTED:
             return java.home
@@ -45,9 +46,9 @@ def find_java(environment: Mapping[str, str] = os.environ, user: Path | None = N
 
 def use_java() -> Path:
     """Sets JAVA_HOME of this process to a supported Java, which PySpark then starts; returns its home."""
-    home = find_java()
-    os.environ["JAVA_HOME"] = str(home)
-    return home
+    found = find_java()
+    os.environ["JAVA_HOME"] = str(found)
+    return found
 
 
 def probe_java(executable: Path) -> Java | None:
@@ -66,11 +67,13 @@ def probe_java(executable: Path) -> Java | None:
     return Java(Path(properties["java.home"]), int(version[1])) if version and "java.home" in properties else None
 
 
-def _candidates(environment: Mapping[str, str], user: Path) -> Iterator[tuple[str, Path]]:
-    if home := environment.get("JAVA_HOME"):
-        yield "JAVA_HOME", Path(home, "bin", "java")
+def _candidates(environment: Mapping[str, str], user: Path | None) -> Iterator[tuple[str, Path]]:
+    if of_java := environment.get("JAVA_HOME"):
+        yield "JAVA_HOME", Path(of_java, "bin", "java")
     if path := shutil.which("java", path=environment.get("PATH", "")):
         yield "PATH", Path(path)
+    if user is None:
+        return
     for layout in LAYOUTS:
         for executable in sorted((user / USER_JDKS).glob(layout), reverse=True):
             yield "~/.jdk", executable

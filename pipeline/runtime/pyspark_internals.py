@@ -34,6 +34,12 @@ def start_java(conf: SparkConf | None = None) -> None:
         SparkContext._ensure_initialized(gateway=gateway, conf=conf)  # noqa: SLF001
 
 
+def log_in(name: str) -> None:
+    """Makes `name` the user of Hadoop's clients, which otherwise ask the system for it, and fail if it has none."""
+    users: Any = SparkContext._jvm.org.apache.hadoop.security.UserGroupInformation  # type: ignore[union-attr]  # noqa: SLF001
+    users.setLoginUser(users.createRemoteUser(name))
+
+
 def is_java_started() -> bool:
     """Returns whether this process has, or had, a Java process."""
     return SparkContext._gateway is not None  # noqa: SLF001

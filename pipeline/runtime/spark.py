@@ -13,10 +13,11 @@ from pyspark.sql import SparkSession
 
 from pipeline.logs import LogFormat
 from pipeline.runtime import classes, limits
+from pipeline.runtime.account import has_account, without_account
 from pipeline.runtime.connector import connector_jar
 from pipeline.runtime.jars import jars_of
 from pipeline.runtime.java import use_java
-from pipeline.runtime.pyspark_internals import authenticate_callbacks, remove_properties, start_java
+from pipeline.runtime.pyspark_internals import authenticate_callbacks, log_in, remove_properties, start_java
 from pipeline.runtime.scratch import own_folder, own_folder_in
 from pipeline.settings.model import Settings, SparkSettings
 
@@ -145,8 +146,13 @@ def _new_session(settings: SparkSettings, log_format: LogFormat, jar_sets: Seque
     if "spark.local.dir" in settings.conf:
         properties["spark.local.dir"] = _private(settings.conf["spark.local.dir"])
     properties["spark.redaction.regex"] = _redaction(properties["spark.redaction.regex"], settings.conf)
-    at_start = [(name, value) for name, value in properties.items() if name in _AT_START]
-    start_java(SparkConf(loadDefaults=False).setAll(at_start))
+    at_start = {name: value for name, value in properties.items() if name in _AT_START}
+    is_known = has_account()
+    if not is_known:
+        at_start = without_account(at_start, own_folder())
+    start_java(SparkConf(loadDefaults=False).setAll([*at_start.items()]))
+    if not is_known:
+        log_in("tidemark")
     conf = SparkConf().setAll([*properties.items()])
     if (conf.get("spark.master") or "").startswith("local"):
         conf.setAll([(name, conf.get(name, value) or value) for name, value in CLOSED.items()])

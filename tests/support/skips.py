@@ -12,6 +12,7 @@ ALLOWED: Final = {
     "only Linux|which only Linux has|glibc's allocator": "macOS",
     "no control group": "containers may not make any; limits are also read from files",
     "this allocator gives it back by itself": "another C library than glibc",
+    "no user namespaces": "containers may not make any; the test of the image runs one under such a user",
     "the machine has one core": "nothing is shared out then",
     "no history of git": "an sdist or a shallow clone; a complete clone compares the runs that documents quote",
 }
