@@ -35,7 +35,7 @@ def start_java(conf: SparkConf | None = None) -> None:
 
 
 def log_in(name: str) -> None:
-    """Makes `name` the user of Hadoop's clients, which otherwise ask the system for it, and fail if it has none."""
+    """Makes `name` the user of Hadoop's clients, which otherwise read it from passwd, and fail without an entry."""
     users: Any = SparkContext._jvm.org.apache.hadoop.security.UserGroupInformation  # type: ignore[union-attr]  # noqa: SLF001
     users.setLoginUser(users.createRemoteUser(name))
 
