@@ -122,10 +122,10 @@ def table_findings(warehouse: str, expected: Expected, rules: Rules, removed: Ma
     for name in expected.rows:
         until = removed.get(name, 0)
         kept = (Counter({key: n for key, n in rows.items() if not until or key[2] > until}) for rows in both(name))
-        yield from _differences(name, *kept)
+        yield from differences(name, *kept)
     letters = Counter((row["partition"], row["offset"], row["reason"]) for row in rows_of(warehouse, "dead_letters"))
     wanted = Counter({(*place, reason): 1 for place, reason in expected.letters.items()})
-    yield from _differences("dead_letters", wanted, letters)
+    yield from differences("dead_letters", wanted, letters)
     if rules.deduplicates:
         yield from _id_findings(warehouse, expected)
 
@@ -156,13 +156,14 @@ def _content(warehouse: str, name: str) -> Counter[Key]:
         return Counter((row["user_id"], row["page_views"]) for row in rows)
     found = list[Key]()
     for row in rows:
-        window = row["user_id"], _ms(row["window_start"]), _ms(row["window_end"])
+        window = row["user_id"], milliseconds(row["window_start"]), milliseconds(row["window_end"])
         numbers = {"visits": (row["page_views"],), "pairs": ()}.get(name, (row["page_views"], row["late_events"]))
         found.append((*window, *numbers))
     return Counter(found)
 
 
-def _differences(name: str, wanted: Counter[Any], found: Counter[Any]) -> Iterator[str]:
+def differences(name: str, wanted: Counter[Any], found: Counter[Any]) -> Iterator[str]:
+    """Rows of a table that are missing, and those that are too many."""
     missing, surplus = wanted - found, found - wanted
     if missing or surplus:
         yield f"{name}: missing {_row_texts(missing)}, surplus {_row_texts(surplus)}"
@@ -183,5 +184,6 @@ def batch_name(batch: int) -> str:
     return f"{batch // 10**9}.{batch % 10**9}"
 
 
-def _ms(moment: Any) -> int:
+def milliseconds(moment: Any) -> int:
+    """A timestamp of a row in milliseconds."""
     return int(moment.timestamp() * 1000)

@@ -11,8 +11,9 @@ from typing import Final
 from pipeline.errors import SetUpError
 from tests.simulation import rules, verbs
 from tests.simulation.casts import Cast, Scene
+from tests.simulation.ending import judged
 from tests.simulation.events import HOUR, MINUTE, NOON, Event, Topic
-from tests.simulation.play import ROOM, judged
+from tests.simulation.play import ROOM
 from tests.simulation.rules import Rules
 from tests.simulation.stand_ins import prepare
 from tests.simulation.world import Process

@@ -34,6 +34,10 @@ class Expected:
     """The time of each event id that was counted."""
     ids_since: int
     """Ids of events from this time on must still be stored."""
+    but: frozenset[str] = frozenset()
+    """Users that were erased."""
+    live: Content = field(default_factory=dict)
+    """The rows of the live view of each report: user, window, page views, and its state."""
 
 
 @dataclass(slots=True)
@@ -74,7 +78,7 @@ class Model:
 
     def replay(self, ledger: Sequence[Row]) -> Expected:
         """Returns what the tables must contain after these rows of the ledger, in order of their batches."""
-        expected = Expected({}, {}, {}, _NEVER)
+        expected = Expected({}, {}, {}, _NEVER, self.but)
         worked = {row["epoch"] for row in ledger if row["batch"] % 10**9}
         rules, watermark = Rules(()), _NEVER
         for _, grouped in groupby(ledger, key=itemgetter("batch")):
@@ -93,6 +97,7 @@ class Model:
         if self.corrects or self.replays:
             self._correct(watermark, rules)
         expected.rows = self._content(watermark, rules)
+        expected.live = {shape.name: Counter(self._live(shape, watermark)) for shape in rules.shapes}
         return expected
 
     def _open_epoch(self, was: Rules, now: Rules, reached: int, opening: Any, has_batches: bool) -> None:
@@ -219,6 +224,29 @@ class Model:
         if rules.has_totals:
             rows["user_totals"] = Counter({(*key, n): 1 for key, n in self._totals.items() if n})
         return {name: Counter({key: n for key, n in rows[name].items() if key[0] not in self.but}) for name in rows}
+
+    def _live(self, shape: Shape, watermark: int) -> Iterator[Key]:
+        """Yields the windows that have ended as they were published, and all others with what was counted so far."""
+        until = max(watermark, self._closed.get(shape.name, _NEVER))
+        for *window, views, is_full in self._counted(shape, until):
+            end = window[2]
+            has_ended = is_full if shape.kind == "counts" else end <= until
+            is_closed = shape.kind == "counts" or end <= self._closed_until(shape, watermark)
+            state = ("closed" if is_closed else "fired") if has_ended else "open"
+            if window[0] not in self.but:
+                yield (*window, views, state)
+
+    def _counted(self, shape: Shape, until: int) -> Iterator[Key]:
+        """Yields user, start, end, page views, and whether it is full, of each window."""
+        for key, views in self._grid.get(shape.name, Counter[Key]()).items():
+            yield (*key, self._shown[shape.name, key][3] if key[2] <= until else views, False)
+        for user, own in self._sessions.get(shape.name, {}).items():
+            yield from ((user, one.start, one.end, one.events, False) for one in own)
+        for key in self._full.get(shape.name, Counter[Key]()).elements():
+            yield (*key, shape.size, True)
+        for (name, user), times in self._open.items():
+            if name == shape.name and times:
+                yield user, min(times), max(times) + 1, len(times), False
 
 
 def _windows(shape: Shape, time: int) -> Iterator[Window]:

@@ -36,6 +36,9 @@ class Mutation:
             setattr(owner, last, change(getattr(owner, last)))
 
 
+_NEWEST_SQL: Final = "  WHERE batch = (SELECT max(batch) FROM {ledger})\n"
+
+
 def _nothing(_: object) -> Callable[..., None]:
     return lambda *_, **__: None
 
@@ -177,6 +180,11 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
         "a reset opens no session that a correction joined",
         {"pipeline.amend.watermark_reset:_latest_corrected": lambda _: lambda *_: 0},
         (("correct-reset.wrong_visits", "none"), ("reset-correct.wrong_visits", "ends")),
+    ),
+    "watermark of now": Mutation(
+        "a live view uses the watermark of the newest batch, which a reset may have lowered",
+        {"pipeline.results.live_view:_LIVE_SQL": lambda sql: sql.replace(_NEWEST_SQL, "")},
+        (("reset-start.wrong", "none"), ("reset-start.ended", "none")),
     ),
     "reports of now": Mutation(
         "an erasure looks for reports again in each pass",

@@ -13,8 +13,7 @@ from typing import Final
 
 from tests.simulation import judge, verbs
 from tests.simulation.casts import PUT_BACK, Cast, Scene
-from tests.simulation.events import NOON
-from tests.simulation.model import Model
+from tests.simulation.ending import judged
 from tests.simulation.scenes import SCENES
 from tests.simulation.stand_ins import prepare
 from tests.simulation.world import Process
@@ -237,62 +236,3 @@ def _allowed(writer: Writer, scene: Scene) -> frozenset[str]:
         return _STORE | _SERVICE
     loses_files = "erase" in scene.has and writer.kind != "verify"
     return frozenset(_ALLOWED.get(writer.kind, _SERVICE)) | (_STORE if loses_files else frozenset())
-
-
-def judged(cast: Cast, known: dict[str, list[str]]) -> Iterator[str]:
-    """Lets services read to the end, operators repeat their verbs, and compares; `known` has findings by state."""
-    scene, warehouse, stage = cast.scene, cast.warehouse, cast.stage
-    before = list(judge.ledger_findings(warehouse))
-    yield from before
-    try:
-        for verb in (None, *_repeated(cast)):
-            if verb:
-                verb()
-            process = Process(stage, warehouse, scene.topic, scene.rules, has_upkeep=False).open()
-            while not process.is_done:
-                process.take(30)
-    except Exception as error:  # noqa: BLE001 - any error is reported
-        yield f"afterwards: {type(error).__name__}: {str(error)[:200]}"
-        return
-    # A clock that jumps may have made everything final, so that nothing is left to lower.
-    if "reset" in scene.has and not verbs.was_reset(warehouse) and stage.now < NOON + _DAY_MS:
-        yield "reset-watermark: an operator cannot lower the watermark"
-    state = f"in the end {judge.state_of(warehouse)}"
-    if state not in known:
-        known[state] = [*_of_the_end(cast)]
-    yield from (finding for finding in known[state] if finding not in before)
-
-
-def _of_the_end(cast: Cast) -> Iterator[str]:
-    """Compares the tables with the model and with what `tidemark verify` reports."""
-    warehouse = cast.warehouse
-    said = [*judge.ledger_findings(warehouse), *judge.void_findings(warehouse), *_of_tables(cast)]
-    said += judge.person_findings(warehouse, cast.scene.erased)
-    yield from said
-    spoke = verbs.violations(warehouse)
-    if said and not spoke:
-        yield "verify: silent, although the tables are wrong"
-    yield from ([] if said else spoke)
-
-
-def _of_tables(cast: Cast) -> list[str]:
-    scene, warehouse = cast.scene, cast.warehouse
-    known = verbs.rules_by_epoch(warehouse, scene.known)
-    variants = []
-    for drops in (True, False):
-        model = Model(scene.topic, known, "correct" in scene.has, "replay" in scene.has, scene.erased, drops)
-        expected = model.replay(judge.ledger_of(warehouse))
-        removed = verbs.removed(warehouse, scene.rules)
-        variants.append([*judge.table_findings(warehouse, expected, scene.rules, removed)])
-    return min(variants, key=len)
-
-
-def _repeated(cast: Cast) -> Iterator[verbs.Verb]:
-    """The verbs of a scene, which operators repeat until they report success, and at least a second start."""
-    scene, warehouse = cast.scene, cast.warehouse
-    yield lambda: None
-    if "reset" in scene.has and not verbs.was_reset(warehouse):
-        yield verbs.patiently(cast.reset_again(), may_refuse=True)
-    for name in ("correct", "replay", "erase"):
-        if name in scene.has:
-            yield verbs.patiently(getattr(cast, f"_{name}")())
