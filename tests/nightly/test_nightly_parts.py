@@ -50,7 +50,8 @@ def test_a_part_that_ends_by_itself_leaves_time_for_the_others_whatever_it_takes
 
 def test_parts_that_take_a_budget_are_last_because_they_use_the_time_that_others_leave() -> None:
     assert [bool(part.budget) for part in PARTS] == sorted(bool(part.budget) for part in PARTS)
-    assert [part.name for part in PARTS if part.budget] == ["mutants", "plans", "seeds", "soak", "chaos"]
+    budgeted = ["mutants", "plans", "seeds", "switches", "lives", "soak", "chaos"]
+    assert [part.name for part in PARTS if part.budget] == budgeted
     for part in PARTS:
         assert part.arguments(50)[len(part.command) :] == tuple(word.format(minutes=40) for word in part.budget)
 

@@ -4,27 +4,34 @@ import argparse
 import math
 import os
 import sys
+import time
 from collections.abc import Iterator, Sequence
+from typing import Final
 
-from tests.simulation.driver import by_chance, in_parallel, summary
-from tests.simulation.life import live
+from tests.simulation.driver import by_chance, in_parallel, lives, summary
+from tests.simulation.life import LIFE
 from tests.simulation.mutations import MUTATIONS, mutation_summary
 from tests.simulation.page import kept_searches, oldest_first, write_page
 from tests.simulation.play import Plan, play, room
-from tests.simulation.search import KINDS, Search, Tally, scenes_like
+from tests.simulation.search import KINDS, PAIRS, Search, Tally, scenes_like
 from tests.simulation.story import story
 from tests.support.evidence import run_now
 from tests.support.seeds import SEED
 from tests.support.summary import Summary
 
+_ALL_NIGHT: Final = 10**6
+"""More lives than a night has."""
+
 
 def main() -> int:
     """Plays what is asked for; returns the exit code."""
     asked = _arguments()
+    if seeds := [int(name.removeprefix(LIFE)) for name in asked.names if name.startswith(LIFE)]:
+        return _live(seeds, asked)
     if plans := [name for name in asked.names if ":" in name]:
         return _replay([Plan.parse(name) for name in plans], shows=asked.story)
     if asked.lives:
-        return _live(range(asked.seed * 1000, asked.seed * 1000 + asked.lives))
+        return _live(range(asked.seed * 1000, asked.seed * 1000 + asked.lives), asked)
     if asked.mutations:
         return _mutate(asked.names or [*MUTATIONS])
     run, total, is_complete = run_now(), Summary(), asked.every == 1
@@ -42,8 +49,8 @@ def _searches(asked: argparse.Namespace) -> Iterator[Tally]:
     """Searches what is asked for: random plans, or all plans of some kinds, those of longest ago first."""
     scenes, first = scenes_like(asked.names), asked.seed * 1000
     if asked.minutes:
-        return by_chance(scenes, asked.workers, asked.minutes, asked.seed)
-    kinds = ["seed"] if asked.seeds else asked.kinds.split(",") if asked.kinds else [*KINDS]
+        return by_chance(scenes, asked.kinds or "seed", asked.workers, asked.minutes, asked.seed)
+    kinds = asked.kinds.split(",") if asked.kinds else ["seed"] if asked.seeds else [*KINDS]
     seeds = range(first, first + asked.seeds)
     wanted = [Search(scene, kind, seeds, asked.every) for scene in scenes for kind in kinds]
     return in_parallel(oldest_first(wanted, kept_searches()), asked.workers, asked.at_most)
@@ -52,11 +59,11 @@ def _searches(asked: argparse.Namespace) -> Iterator[Tally]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="scenes (`start-*`), plans or mutations; all by default")
-    parser.add_argument("--kinds", help=f"kinds of plans: {','.join(KINDS)}")
+    parser.add_argument("--kinds", help=f"kinds of plans: {','.join(KINDS)}; `{PAIRS}` with seeds or minutes")
     parser.add_argument("--every", type=int, default=1, help="take one point in so many, for a look at many scenes")
-    parser.add_argument("--seeds", type=int, default=0, help="random plans with more switches, for each scene")
+    parser.add_argument("--seeds", type=int, default=0, help="random plans of each scene, with more switches")
     parser.add_argument("--seed", type=int, default=SEED, help="of the first random plan; another one each time")
-    parser.add_argument("--minutes", type=float, default=0, help="random plans of all scenes, for this time")
+    parser.add_argument("--minutes", type=float, default=0, help="random plans, or lives, for this time")
     parser.add_argument(
         "--at-most", type=float, default=math.inf, metavar="MINUTES", help="then no other search starts"
     )
@@ -64,7 +71,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--story", type=int, default=1, help="stories of failing plans to print, of each kind and scene"
     )
-    parser.add_argument("--lives", type=int, default=0, help="so many random lives of services, one after the other")
+    parser.add_argument(
+        "--lives", type=int, nargs="?", const=_ALL_NIGHT, default=0, help="random lives of services, at most this many"
+    )
     parser.add_argument("--mutations", action="store_true", help="take each protection back: the search must find it")
     parser.add_argument("--page", action="store_true", help="write docs/simulation.md of what was played")
     return parser.parse_args()
@@ -80,15 +89,19 @@ def _replay(plans: Sequence[Plan], *, shows: int) -> int:
     return int(failed > 0)
 
 
-def _live(seeds: range) -> int:
-    """Plays the lives of some seeds, and prints those that end with wrong tables."""
-    failed = 0
-    for seed in seeds:
-        findings, steps = live(seed)
-        failed += bool(findings)
-        _say(*(f"{seed}: WRONG {finding}" for finding in findings), *([f"  {', '.join(steps)}"] if findings else []))
-    _say(f"{len(seeds) - failed} of {len(seeds)} lives end with right tables")
-    return int(failed > 0)
+def _live(seeds: Sequence[int], asked: argparse.Namespace) -> int:
+    """Plays the lives of some seeds, for some minutes at most, and prints those that end with wrong tables."""
+    total, began = Summary(), time.monotonic()
+    for life in lives(seeds, asked.workers, asked.minutes or math.inf):
+        total.count += 1
+        total.failures |= {life.name: f'make simulate ARGS="{life.name}"'} if life.findings else {}
+        total.write()
+        if life.findings or len(seeds) == 1:
+            _say(str(life))
+    pace = f"{total.count / (time.monotonic() - began) * 60:.0f} a minute"
+    right = total.count - len(total.failures)
+    _say(f"{right} of {total.count} lives from seed {seeds[0]} on end with right tables ({pace})")
+    return int(bool(total.failures))
 
 
 def _mutate(names: Sequence[str]) -> int:

@@ -22,11 +22,7 @@ def judged(cast: Cast, known: dict[str, list[str]]) -> Iterator[str]:
         for verb in (None, *_repeated(cast)):
             if verb:
                 verb()
-            process = Process(stage, warehouse, scene.topic, scene.rules, has_upkeep=False).open()
-            if "reset" in scene.has and not scene.has & {"correct", "replay"}:
-                yield from _of_tables(cast, at_end=False)
-            while not process.is_done:
-                process.take(30)
+            yield from _read_to_the_end(cast)
     except Exception as error:  # noqa: BLE001 - any error is reported
         yield f"afterwards: {type(error).__name__}: {str(error)[:200]}"
         return
@@ -37,6 +33,34 @@ def judged(cast: Cast, known: dict[str, list[str]]) -> Iterator[str]:
     if state not in known:
         known[state] = [*_of_the_end(cast)]
     yield from (finding for finding in known[state] if finding not in before)
+
+
+def _read_to_the_end(cast: Cast) -> Iterator[str]:
+    """Starts a service that reads to the end; yields what is wrong in live views if there were resets."""
+    scene = cast.scene
+    process = Process(cast.stage, cast.warehouse, scene.topic, scene.rules, has_upkeep=False).open()
+    if "reset" in scene.has:
+        yield from wrong_views(cast)
+    while not process.is_done:
+        process.take(30)
+
+
+def after_a_life(cast: Cast) -> Iterator[str]:
+    """Like `judged`, with one start before the verbs that the life had, and one after them."""
+    try:
+        yield from _read_to_the_end(cast)
+        for verb in _repeated(cast):
+            verb()
+        yield from _read_to_the_end(cast)
+    except Exception as error:  # noqa: BLE001 - any error is reported
+        yield f"afterwards: {type(error).__name__}: {str(error)[:200]}"
+        return
+    yield from _of_the_end(cast)
+
+
+def wrong_views(cast: Cast) -> list[str]:
+    """Compares live views with the model before the end; corrections may then be incomplete."""
+    return [] if cast.scene.has & {"correct", "replay"} else _of_tables(cast, at_end=False)
 
 
 def _of_the_end(cast: Cast) -> Iterator[str]:
@@ -52,17 +76,21 @@ def _of_the_end(cast: Cast) -> Iterator[str]:
 
 
 def _of_tables(cast: Cast, *, at_end: bool = True) -> list[str]:
-    """Compares tables and live views with the model; before the end live views alone, because erasures go on."""
+    """Compares tables and live views with the model; before the end live views alone, as erasures go on."""
     scene, warehouse = cast.scene, cast.warehouse
     known = verbs.rules_by_epoch(warehouse, scene.known)
-    variants = []
+    findings = list[list[str]]()
     for drops in (True, False):
-        model = Model(scene.topic, known, "correct" in scene.has, "replay" in scene.has, scene.erased, drops)
+        adds = "correct" in scene.has, "replay" in scene.has
+        model = Model(scene.topic, known, *adds, scene.erased, verbs.marks(warehouse, scene.rules), drops)
         expected = model.replay(judge.ledger_of(warehouse))
         removed = verbs.removed(warehouse, scene.rules)
         tables = judge.table_findings(warehouse, expected, scene.rules, removed) if at_end else ()
-        variants.append([*tables, *live_findings(warehouse, expected, removed)])
-    return min(variants, key=len)
+        views = live_findings(warehouse, expected, removed) if scene.has_views else ()
+        findings.append([*tables, *views])
+        if not findings[-1]:
+            break
+    return min(findings, key=len)
 
 
 def _repeated(cast: Cast) -> Iterator[verbs.Verb]:

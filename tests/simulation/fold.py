@@ -14,10 +14,12 @@ from pipeline.event_time.policy import Consumer
 from pipeline.event_time.progress import Progress
 from pipeline.event_time.reports import Report
 from pipeline.event_time.tallies import Statistic
+from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.count import Counts
 from pipeline.event_time.windows.session import Sessions
 from pipeline.tables.schemas import DEAD_LETTERS, PANES
 from tests.simulation.events import MINUTE, Event, Topic
+from tests.simulation.rules import MARKING
 
 
 class Fold:
@@ -64,7 +66,8 @@ class Fold:
         check = self._check(event, is_repeated=is_repeated)
         is_counted = check in (Check.PASSED, Check.PARTLY_LATE)
         pane = event.time - event.time % MINUTE if is_counted else None
-        newest = event.time if event.is_event else None
+        is_moving = event.is_event and (not self._policy.strategy.marker or event.user == MARKING)
+        newest = event.time if is_moving else None
         self.statistics.append(Statistic(0, partition, int(check), pane, 0, 1, newest, 0))
         if is_counted:
             for consumer in self._policy.consumers:
@@ -107,6 +110,8 @@ def pane_rows(
     row["pane_start"] = event.time - event.time % consumer.pane_ms if consumer.pane_ms else event.time
     parts = {part.name for part in consumer.parts}
     row |= {name: event.time for name in ("first_time", "last_time") if name in parts}
+    if isinstance(windows, Calendar):
+        row["window_start_ms"], row["window_end_ms"] = windows.window(event.time)
     if isinstance(windows, Counts):
         row["record_position"] = position
     yield row

@@ -4,24 +4,24 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
 from pipeline.errors import SetUpError
-from tests.simulation import rules, verbs
+from tests.simulation import spares, verbs
 from tests.simulation.casts import Cast, Scene
-from tests.simulation.ending import judged
-from tests.simulation.events import HOUR, MINUTE, NOON, Event, Topic
+from tests.simulation.ending import after_a_life, wrong_views
+from tests.simulation.events import HOUR, MINUTE, NOON
+from tests.simulation.life_settings import random_rules, random_topic
 from tests.simulation.play import ROOM
 from tests.simulation.rules import Rules
 from tests.simulation.stand_ins import prepare
 from tests.simulation.world import Process
 from tests.simulation.writers import Stage
 
-_GAPS: Final = (0, 0.2, 0.5, 1, 3, 8, 20)
-_LATENESS: Final = (0, 0, 0, 0, 1, 2, 5, 15)
-_WRONG_MIN: Final = 500
+LIFE: Final = "life:"
+"""The name of a life is this and its seed."""
 
 
 @dataclass
@@ -32,39 +32,53 @@ class Life:
     warehouse: str
     steps: list[str] = field(default_factory=list)
     """The steps so far."""
+    findings: list[str] = field(default_factory=list)
+    """Errors in live views after resets, and in all tables in the end."""
 
     def __post_init__(self) -> None:
         self._chance = Random(self.seed)
-        self._topic = _topic(self._chance)
-        self._settings = _settings(self._chance)
+        self._topic = random_topic(self._chance)
+        self._settings = random_rules(self._chance)
         self._changes_reports = self._settings[0].names != self._settings[1].names
+        self._has_views, self._is_reset, self._reports = True, False, set[str]()
         self._stage = Stage(NOON)
         self._process = self._start(0)
+        self._done = set[str]()
 
-    def run(self) -> list[str]:
-        """Lives a few steps; returns what is wrong in the end."""
-        done = set[str]()
+    def run(self) -> None:
+        """Lives a few steps, and is judged."""
         # Late events are added to the reports of now, and the model knows one list of them.
-        steps = {name: step for name, step in _STEPS.items() if name != "correct" or not self._changes_reports}
+        steps = {name: step for name, step in _STEPS.items() if name not in _ADDING or not self._changes_reports}
         for _ in range(self._chance.randrange(4, 14)):
             step = self._chance.choices([*steps], [weight for weight, _ in steps.values()])[0]
             self.steps.append(step)
+            self._done.add(step)
             steps[step][1](self)
-            done.add(step)
         if not verbs.was_reset(self.warehouse):
-            done.discard("reset")
+            self._done.discard("reset")
+        self.findings += after_a_life(self._cast())
+
+    def _cast(self, *, in_the_end: bool = True) -> Cast:
         first, other = self._settings
-        scene = Scene("life", tuple(done), self._topic, first, other)
-        return list(judged(Cast(scene, self._stage, self.warehouse, self._process), {}))
+        # The reports of `first` run in the end.
+        has_views = self._has_views and not (in_the_end and self._drops(first))
+        scene = Scene("life", tuple(self._done), self._topic, first, other, has_views=has_views)
+        return Cast(scene, self._stage, self.warehouse, self._process)
 
     def _start(self, which: int) -> Process:
         offset = self._chance.choice((0, 0, 0, HOUR, -HOUR))
         has_upkeep = self._chance.random() < 0.7
         settings = self._settings[which]
+        self._has_views &= not self._drops(settings)
+        self._reports = settings.names
         self.steps.append(f"start {sorted(settings.names)} by a clock {offset // MINUTE:+d} min")
         return Process(
             self._stage, self.warehouse, self._topic, settings, has_upkeep=has_upkeep, offset_ms=offset
         ).open()
+
+    def _drops(self, settings: Rules) -> bool:
+        """Whether a start drops open windows whose rows a wrong clock published: a live view shows these as closed."""
+        return self._is_reset and bool(self._reports - settings.names)
 
     def batches(self) -> None:
         """Some batches."""
@@ -97,13 +111,19 @@ class Life:
         """The watermark is lowered to the clock, if it may be, and a service starts."""
         try:
             verbs.reset(self.warehouse, None, self._stage.now)
+            self._is_reset = True
         except SetUpError as error:
             self.steps.append(str(error)[:80])
         self._process = self._start(self._chance.randrange(2))
+        self.findings += wrong_views(self._cast(in_the_end=False))
 
     def correct(self) -> None:
         """`tidemark correct`."""
         verbs.correct(self.warehouse, self._process.rules)
+
+    def replay(self) -> None:
+        """`tidemark replay`."""
+        verbs.replay(self.warehouse, self._process.rules)
 
     def erase(self) -> None:
         """`tidemark erase`."""
@@ -119,53 +139,45 @@ _STEPS: Final[dict[str, tuple[int, Callable[[Life], None]]]] = {
     "end": (1, Life.end),
     "reset": (2, Life.reset),
     "correct": (2, Life.correct),
+    "replay": (1, Life.replay),
     "erase": (1, Life.erase),
 }
 """How often each step comes, and what it is."""
+_ADDING: Final = ("correct", "replay")
 
 
-def live(seed: int) -> tuple[list[str], list[str]]:
-    """Returns what is wrong after the life of a seed, and its steps."""
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A life that has ended."""
+
+    seed: int
+    findings: list[str]
+    steps: list[str]
+
+    def __str__(self) -> str:
+        end = "WRONG" if self.findings else "right"
+        return "\n".join(
+            (*self.findings, *([f"  {', '.join(self.steps)}"] if self.findings else []), f"{self.name}: {end}")
+        )
+
+    @property
+    def name(self) -> str:
+        """The argument that repeats it."""
+        return f"{LIFE}{self.seed}"
+
+
+def live(seed: int) -> Story:
+    """Plays the life of a seed. Tables of this process use spare handles from now on."""
     prepare()
+    spares.install()
     verbs.without_spark()
-    warehouse = tempfile.mkdtemp(dir=os.environ.get(ROOM))
+    warehouse, steps = tempfile.mkdtemp(dir=os.environ.get(ROOM)), list[str]()
     try:
-        life = Life(seed, warehouse)
-        return life.run(), life.steps
+        life = Life(seed, warehouse, steps)
+        life.run()
+        return Story(seed, life.findings, steps)
+    except Exception as error:  # noqa: BLE001 - any error is reported
+        return Story(seed, [f"{type(error).__name__}: {str(error)[:300]}"], steps)
     finally:
         shutil.rmtree(warehouse)
-
-
-def _topic(chance: Random) -> Topic:
-    minute, partitions = 0.0, chance.choice((1, 1, 2))
-    events = list[Event]()
-    for number in range(chance.randrange(12, 36)):
-        minute += chance.choice(_GAPS)
-        if events and chance.random() < 0.06:
-            events.append(chance.choice(events))
-            continue
-        is_ahead = chance.random() < 0.03
-        late = -_WRONG_MIN if is_ahead else chance.choice(_LATENESS)
-        events.append(
-            Event(
-                max(minute - late, 0),
-                chance.choice(("ann", "bob", "cid", "zed")),
-                number + 1,
-                is_malformed=chance.random() < 0.04,
-                is_future=chance.random() < 0.04,
-                is_ahead=is_ahead,
-            )
-        )
-    return tuple(tuple(events[partition::partitions]) for partition in range(partitions))
-
-
-def _settings(chance: Random) -> tuple[Rules, Rules]:
-    """Two settings: they differ by a report, by totals, or by deduplication."""
-    views = chance.choice((rules.VIEWS, rules.LENIENT, rules.SLIDING))
-    shapes = [views, *(shape for shape in (rules.VISITS, rules.PAIRS) if chance.random() < 0.5)]
-    one = Rules(tuple(shapes), has_totals=chance.random() < 0.3, deduplicates=chance.random() < 0.4)
-    fewer = replace(one, shapes=one.shapes[1:]) if len(one.shapes) > 1 else replace(one, has_totals=not one.has_totals)
-    other = chance.choice(
-        (fewer, replace(one, has_totals=not one.has_totals), replace(one, deduplicates=not one.deduplicates))
-    )
-    return (one, other) if chance.random() < 0.5 else (other, one)
+        spares.forget()

@@ -4,9 +4,11 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 from tests.simulation.events import Event, Topic
 from tests.simulation.rules import Rules, Shape
@@ -59,6 +61,8 @@ class Model:
     """Whether rejected records, which are in order, were also added in order."""
     but: frozenset[str] = frozenset()
     """Users that were erased."""
+    marks: Mapping[str, int] = field(default_factory=dict)
+    """How far windows are final by the word of a report's table: until a publication comes, corrections wait."""
     drops_open: bool = True
     """Whether a report that is taken out loses its open windows even if its epoch had no batch."""
     _grid: dict[str, Counter[Key]] = field(default_factory=dict)
@@ -150,7 +154,7 @@ class Model:
             expected.letters[place] = reason
         if self.corrects if event.is_event else self.replays:
             self._missed += missed
-            self._dead += [] if event.is_event and in_time else [event]
+            self._dead += [] if not rules.has_totals or (event.is_event and in_time) else [event]
         if event.is_event and in_time:
             expected.ids |= {event.event_id: event.time} if rules.deduplicates else {}
             self._totals[event.user,] += rules.has_totals
@@ -201,7 +205,8 @@ class Model:
     def _correct(self, watermark: int, rules: Rules) -> None:
         """Adds what missed windows that are all final; totals missed only what missed every window."""
         for shape, event, windows in self._missed:
-            if shape.name not in rules.names or any(end > self._closed_until(shape, watermark) for _, end in windows):
+            final = min(self._closed_until(shape, watermark), self.marks.get(shape.name, -_NEVER))
+            if shape.name not in rules.names or not self._are_final(shape, event.user, windows, final):
                 continue
             for start, end in windows:
                 if shape.kind == "sessions":
@@ -210,6 +215,16 @@ class Model:
                     self._add(shape, event, start, end, is_late=True)
         for event in self._dead:
             self._totals[event.user,] += rules.has_totals and event.time <= watermark
+
+    def _are_final(self, shape: Shape, user: str, windows: Sequence[Window], final: int) -> bool:
+        """Whether no event in time can change windows; those later than the gap before `final` may join sessions."""
+        if shape.kind != "sessions":
+            return all(end <= final for _, end in windows)
+        going_on = [one for one in self._sessions.get(shape.name, {}).get(user, ()) if one.end > final]
+        return all(
+            end <= final - shape.size and not any(one.start <= end and start <= one.end for one in going_on)
+            for start, end in windows
+        )
 
     def _content(self, watermark: int, rules: Rules) -> Content:
         self._publish(watermark)
@@ -226,12 +241,16 @@ class Model:
         return {name: Counter({key: n for key, n in rows[name].items() if key[0] not in self.but}) for name in rows}
 
     def _live(self, shape: Shape, watermark: int) -> Iterator[Key]:
-        """Yields the windows that have ended as they were published, and all others with what was counted so far."""
-        until = max(watermark, self._closed.get(shape.name, _NEVER))
+        """Yields the windows that have ended as they were published, and all others with what was counted so far.
+
+        A view does not know which windows an earlier start or a reset closed: within their lateness they are `fired`.
+        """
+        dropped = self._dropped.get(shape.name, _NEVER)
+        until, closed = max(watermark, dropped), max(watermark - shape.lateness_ms, dropped)
         for *window, views, is_full in self._counted(shape, until):
             end = window[2]
             has_ended = is_full if shape.kind == "counts" else end <= until
-            is_closed = shape.kind == "counts" or end <= self._closed_until(shape, watermark)
+            is_closed = shape.kind == "counts" or end <= closed
             state = ("closed" if is_closed else "fired") if has_ended else "open"
             if window[0] not in self.but:
                 yield (*window, views, state)
@@ -257,6 +276,15 @@ def _windows(shape: Shape, time: int) -> Iterator[Window]:
         last = time - time % shape.slide_ms
         for start in range(last, time - shape.size, -shape.slide_ms):
             yield start, start + shape.size
+    elif shape.kind == "cumulate":
+        start = time - time % shape.size
+        ends = range(start + shape.slide_ms, start + shape.size + 1, shape.slide_ms)
+        yield from ((start, end) for end in ends if end > time)
+    elif shape.kind == "calendar":
+        local = datetime.fromtimestamp(time / 1000, ZoneInfo(shape.zone))
+        ahead = round((local.utcoffset() or timedelta()) / timedelta(milliseconds=1))
+        start = time - (time + ahead) % shape.size
+        yield start, start + shape.size
 
 
 def _reason(event: Event, *, is_late: bool, is_partly_late: bool) -> str | None:

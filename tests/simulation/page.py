@@ -31,19 +31,45 @@ a *plan* says at which point of the first writer which fault strikes while the o
 | `late` | the call is reported as failed; its commit lands before a later call, if its version is still free |
 | `ends` | the process ends |
 | `clock` | the clock jumps by a day |
-| `two` | two threads of a service: a switch to the second one, and one back |
+| `two` | a switch to the second writer, and one back: all plans of two threads, and some of two other writers |
 
 A service then reads to the end, operators repeat their verbs, another service starts, and the tables must equal a
 reference model that knows the ledger's offsets and the list of events alone: results, dead letters, totals,
-corrections, erasures, event ids. Offsets join, the ledger's log has the order of its batches, nothing uncommitted
-stays, and `tidemark verify` reports a violation exactly when something is wrong. Plans that differ by a read of what no
-other writer writes end alike, so one of them is played; runs that end in equal tables are judged once (*states*).
+corrections, erasures, event ids, and the live view of each report with its open windows. Scenes with a reset are
+compared again after each start, when windows that the reset opened are still open. Offsets join, the ledger's log has
+the order of its batches, nothing uncommitted stays, and `tidemark verify` reports a violation exactly when something is
+wrong with the tables. Plans that differ by a read of what no other writer writes end alike, so one of them is played;
+runs that end in equal tables are judged once (*states*).
 
 This page is made by `make simulate ARGS=--page`, from the last search of each scene. The name of a scene is its writers
 and its kind of report. `make simulate ARGS="start-start.grid:none:7"` plays one plan and prints its story.
-Scenes that are newer than their first search are not in the table yet. `make simulate ARGS="--lives 100"` plays random
-events, settings, restarts, resets and verbs one after the other, and compares with the same model.
+Scenes that are newer than their first search are not in the table yet. Two switches between writers that are not
+threads are thousands of plans in each scene. `make simulate ARGS="--kinds pairs --minutes 30"` plays some of them,
+others in each run, and `make nightly` does so.
 
+## Lives
+`make simulate ARGS="--lives 100"` plays random *lives*: one service after the other on one warehouse, and what
+operators do between its batches. A seed decides everything: the events of one or two partitions, some of them late,
+repeated, rejected or of a wrong clock; the reports with their windows, also cumulative ones and those of a time zone's
+calendar; strategy and lag of the watermark; idle partitions; deduplication and totals; and four to thirteen steps:
+
+| step | what happens |
+|---|---|
+| `batches` | the service takes one to three batches |
+| `tick`, `clock` | a minute passes for the service; the clock of all hosts jumps |
+| `start`, `other_start` | a service starts, with the same or with other settings: it may take a report out or back |
+| `end` | the end of the input |
+| `reset` | `reset-watermark` to the clock, and a start |
+| `correct`, `replay`, `erase` | the verb; they are repeated in the end |
+
+After each reset the live views, and in the end all tables and live views, must equal the model. Live views are not
+judged where a report is taken out after a reset: they show windows as final which a later start counts again. The
+model takes the watermark from the ledger, so strategies and idleness are proved by transcripts and not by lives. The
+code of the service and the Delta tables are the project's own. Only handles of tables are used again, because delta-rs
+reads the whole log for each new handle. `make simulate ARGS="life:1234"` repeats a life. `make nightly` plays lives for
+its share of the night.
+
+## The searches of scenes
 {total}
 
 The searches, each of one kind of plan in one scene, ran at

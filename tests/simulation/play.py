@@ -72,8 +72,8 @@ class Run:
     trace: list[Step] = field(default_factory=list)
     first: list[Point] = field(default_factory=list)
     """The points of the first writer."""
-    second: int = 0
-    """How many points the second writer passed."""
+    second: list[Point] = field(default_factory=list)
+    """The points of the second writer."""
     landed: bool = False
     """Whether a late commit landed before a later call on its table."""
     first_name: str = ""
@@ -128,7 +128,7 @@ def play(plan: Plan) -> Run:
         stage.close()
         run.trace, run.first = stage.trace, writers[0].passed
         run.reached = plan.fault == "seed" or _place(plan.at, writers[0].passed) is not None
-        run.second = len(writers[1].passed) if len(writers) > 1 else 0
+        run.second = writers[1].passed if len(writers) > 1 else []
         run.first_name, run.landed = writers[0].name, stage.has_landed
         run.findings += [*_of_writers(cast, writers), *_of_the_last(cast, writers)]
         run.errors = [f"{writer.name}: {writer.error}" for writer in writers if writer.error]

@@ -5,20 +5,25 @@ from typing import Final
 
 from tests.simulation.events import MINUTE
 
+MARKING: Final = "ann"
 TEN: Final = 10 * MINUTE
 GAP: Final = 4 * MINUTE
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A report: windows of `size_ms` every `slide_ms`, sessions after a gap of `size_ms`, or `size` events each."""
+    """A report: windows of `size` ms every `slide_ms`, sessions after a gap of `size` ms, or `size` events each.
+
+    Cumulative windows grow by `slide_ms`; those of the calendar start when clocks of `zone` show a multiple of `size`.
+    """
 
     name: str
     kind: str
-    """`grid`, `sessions` or `counts`."""
+    """`grid`, `cumulate`, `calendar`, `sessions` or `counts`."""
     size: int
     slide_ms: int = 0
     lateness_ms: int = 0
+    zone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,11 @@ class Rules:
     deduplicates: bool = False
     keeps_rows_ms: int | None = None
     """How long results are kept after their window's end; None for ever."""
+    strategy: str = "bounded"
+    """`bounded` and `time_lag` by `lag_ms`, or `punctuated`, where events of `MARKING` alone move the watermark."""
+    lag_ms: int = 0
+    follows_clock: bool = False
+    """Whether the watermark follows the clock while all partitions are idle."""
 
     @property
     def names(self) -> set[str]:
@@ -42,6 +52,9 @@ SLIDING: Final = Shape("page_views", "grid", TEN, TEN // 2)
 VISITS: Final = Shape("visits", "sessions", GAP)
 PAIRS: Final = Shape("pairs", "counts", 2)
 LENIENT: Final = replace(VIEWS, lateness_ms=5 * MINUTE)
+GROWING: Final = Shape("growing", "cumulate", 2 * TEN, TEN // 2)
+HOURS: Final = Shape("hours", "calendar", 60 * MINUTE, zone="Asia/Kathmandu")
+"""Local hours, which start at a quarter past the hour of UTC."""
 
 GRID: Final = Rules((VIEWS,))
 SLIDES: Final = Rules((SLIDING,))

@@ -117,6 +117,9 @@ def _all() -> Iterator[Scene]:
         visits = replace(rules.GRID, shapes=(rules.VIEWS, rules.VISITS))
         scene = _scene(three, "wrong", rules=visits, other=rules.GRID, batches=3, waiting=0)
         yield replace(scene, name=f"{three}.without_visits")
+    for kind in ("crowd", "crowd_visits", "crowd_people", "crowd_pairs"):
+        # The next batch makes windows due in which the erased user was counted.
+        yield _scene("service-erase", kind, batches=4, waiting=0)
     yield from _amending()
     yield from _pairs()
     yield from _ended()

@@ -2,10 +2,11 @@
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from itertools import takewhile
+from random import Random
 from typing import Final
 
 from tests.simulation.play import Plan, Run, play
@@ -14,6 +15,8 @@ from tests.simulation.writers import Fault, Point
 
 KINDS: Final = (*(fault.value for fault in Fault), "two")
 """The kinds of plans, in the order of the page."""
+PAIRS: Final = "pairs"
+"""Plans with two switches between any two writers: there are thousands in a scene, so seeds choose some."""
 _AFTER_ALL: Final = 10**4
 """A point that no writer reaches: it runs to its end before the others."""
 _MOST_LANDINGS: Final = 40
@@ -48,7 +51,7 @@ class Search:
     scene: str
     kind: str
     seeds: range = range(0)
-    """The seeds of random plans."""
+    """The seeds of random plans, and of those with two switches."""
     every: int = 1
     """The search takes one point in `every`; 1 for a complete search."""
     until: float = math.inf
@@ -70,6 +73,9 @@ class Search:
                 yield self._play(seed)
             return
         whole = self._play(_AFTER_ALL, kind=Fault.NONE)
+        if self.kind == PAIRS:
+            yield from self._two_switches(whole, tally)
+            return
         points = whole.first
         tally.points = len(points)
         if self.kind == Fault.NONE:
@@ -104,9 +110,19 @@ class Search:
     def _double_switches(self, points: int, tally: Tally) -> Iterator[Run]:
         """A switch before each point, and one back before each point of the second writer."""
         for at in range(0, points, self.every):
-            most = self._play(at, kind=Fault.NONE).second
+            most = len(self._play(at, kind=Fault.NONE).second)
             tally.plans += most
             yield from (self._play(at, more) for more in range(1, most))
+
+    def _two_switches(self, whole: Run, tally: Tally) -> Iterator[Run]:
+        """A switch to the second writer and one back, both by chance, after points that may matter to the other."""
+        by_first = {point.table for point in whole.first if point.writes}
+        firsts, seconds = _after(whole.first, _written_by_others(whole)), _after(whole.second, by_first)[1:]
+        tally.points = len(whole.first)
+        for seed in takewhile(lambda _: time.time() < self.until, self.seeds if seconds else ()):
+            tally.plans += 1
+            chance = Random(f"{self.scene} {seed}")
+            yield self._play(chance.choice(firsts), chance.choice(seconds), kind="two")
 
     def _landings(self, points: Sequence[Point], tally: Tally) -> Iterator[Run]:
         """Each commit is reported as failed, and lands before each later call while its version is free."""
@@ -119,6 +135,13 @@ class Search:
                     break
 
 
+def _after(points: Sequence[Point], written: Container[str]) -> list[int]:
+    """Where a switch is of its own: not after a read of what the other writer does not write."""
+    return [
+        at for at, before in enumerate((None, *points[:-1])) if not before or before.writes or before.table in written
+    ]
+
+
 def _written_by_others(run: Run) -> set[str]:
     """The tables that the others wrote; files are taken from below a query only where they are vacuumed."""
     points = [step.point for step in run.trace if step.writer != run.first_name and step.point.writes]
@@ -127,10 +150,23 @@ def _written_by_others(run: Run) -> set[str]:
 
 
 def plans_of(scene: str, kind: str) -> list[Plan]:
-    """All plans of a kind: one for each point, and for a fault for each point that writes; some landings of each."""
+    """All plans of a kind: one for each point, and for a fault for each point that writes; some landings of each.
+
+    The two switches of a plan come before writes of tables that both writers write.
+    """
     points = play(Plan(scene, Fault.NONE, _AFTER_ALL)).first
+    if kind == "two":
+        return [*_before_writes(scene, points)]
     chosen = [at for at, point in enumerate(points) if point.writes or kind == Fault.NONE]
     return [Plan(scene, kind, at, more) for at in chosen for more in range(4 if kind == Fault.LATE else 1)]
+
+
+def _before_writes(scene: str, points: Sequence[Point]) -> Iterator[Plan]:
+    for at in (at for at, point in enumerate(points) if point.operation == "write"):
+        second = play(Plan(scene, Fault.NONE, at)).second
+        for more, point in enumerate(second):
+            if point.operation == "write" and point.table == points[at].table:
+                yield Plan(scene, "two", at, more)
 
 
 def scenes_like(patterns: Iterable[str]) -> list[str]:

@@ -1,17 +1,20 @@
 """Stand-ins for Kafka and for reporting, and the settings of a run."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import structlog
 
-from pipeline.event_time.policy import Policy
+from pipeline.event_time.policy import AllIdle, Policy
 from pipeline.event_time.reports import Report
-from pipeline.event_time.strategies import Bounded
+from pipeline.event_time.strategies import Bounded, Punctuated, Strategy, TimeLag
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.event_time.windows.base import Windows
+from pipeline.event_time.windows.calendar import Calendar
 from pipeline.event_time.windows.count import Counts
+from pipeline.event_time.windows.cumulate import Cumulate
 from pipeline.event_time.windows.grid import Grid
 from pipeline.event_time.windows.session import Sessions
 from pipeline.kafka.topic import Identity
@@ -19,7 +22,7 @@ from pipeline.service import maintenance
 from pipeline.tables import handle, housekeeping
 from tests.simulation import points
 from tests.simulation.events import MINUTE, Topic
-from tests.simulation.rules import GAP, TEN, Rules, Shape
+from tests.simulation.rules import GAP, MARKING, TEN, Rules, Shape
 
 
 @cache
@@ -44,13 +47,26 @@ def policy_of(rules: Rules) -> Policy:
     """The project's policy for the settings of a run."""
     reports = tuple(Report(shape.name, _windows(shape), shape.lateness_ms) for shape in rules.shapes)
     totals = UserTotals(GAP, TEN) if rules.has_totals else None
-    return Policy(Bounded(0), 30_000, MINUTE, reports=reports, totals=totals, deduplicate=rules.deduplicates)
+    all_idle = AllIdle.ADVANCE if rules.follows_clock else AllIdle.HOLD
+    same = {"totals": totals, "deduplicate": rules.deduplicates, "all_idle": all_idle}
+    return Policy(_strategy(rules), 30_000, MINUTE, reports=reports, **same)  # type: ignore[arg-type]
+
+
+def _strategy(rules: Rules) -> Strategy:
+    if rules.strategy == "punctuated":
+        return Punctuated(f"user_id = '{MARKING}'")
+    return TimeLag(rules.lag_ms) if rules.strategy == "time_lag" else Bounded(rules.lag_ms)
 
 
 def _windows(shape: Shape) -> Windows:
-    if shape.kind == "counts":
-        return Counts(shape.size)
-    return Sessions(shape.size) if shape.kind == "sessions" else Grid(shape.size, shape.slide_ms)
+    made: Mapping[str, Callable[[], Windows]] = {
+        "counts": lambda: Counts(shape.size),
+        "sessions": lambda: Sessions(shape.size),
+        "cumulate": lambda: Cumulate(shape.size, shape.slide_ms),
+        "calendar": lambda: Calendar(shape.size, shape.zone),
+        "grid": lambda: Grid(shape.size, shape.slide_ms),
+    }
+    return made[shape.kind]()
 
 
 class Nothing:

@@ -20,7 +20,7 @@ from pipeline.results.retention import remove_by_age
 from pipeline.settings.model import Settings
 from pipeline.tables.opening import Opening
 from pipeline.tables.schemas import CORRECTIONS
-from pipeline.tables.transactions import FORGOTTEN_BEFORE_APP, MERGED_APP, REMOVED_APP
+from pipeline.tables.transactions import CLOSED_APP, FORGOTTEN_BEFORE_APP, MERGED_APP, REMOVED_APP
 from pipeline.verifier.invariants import verify
 from tests.simulation.judge import ledger_of, rows_of, transactions
 from tests.simulation.rules import Rules
@@ -121,6 +121,11 @@ def removed(warehouse: str, rules: Rules) -> dict[str, int]:
     """How far retention removed rows, by table."""
     marks = {shape.name: transactions(Path(warehouse) / shape.name).get(REMOVED_APP, 0) for shape in rules.shapes}
     return {name: mark for name, mark in marks.items() if mark}
+
+
+def marks(warehouse: str, rules: Rules) -> dict[str, int]:
+    """How far the windows of each report are final by its table; 0 before its first publication."""
+    return {shape.name: transactions(Path(warehouse) / shape.name).get(CLOSED_APP, 0) for shape in rules.shapes}
 
 
 def violations(warehouse: str) -> list[str]:
