@@ -248,3 +248,18 @@ def test_what_retention_removed_does_not_come_back_by_a_correction_of_a_window_w
     )
     corrections.apply(kind_of(policy.reports[0]))
     assert {start for _, start in views(tmp_path)} == {20, 30}
+
+
+def test_verify_accepts_corrections_of_a_report_that_was_never_published(
+    tmp_path: Path, put_back: Callable[[], str]
+) -> None:
+    service = process(tmp_path, ORDERED, rules.GRID).open()
+    service.end()
+    service.take(3)
+    put_back()
+    again = process(tmp_path, ORDERED, rules.GRID).open()
+    corrections = Corrections(str(tmp_path))
+    assert corrections.append_next([late("ann", 1, 0, 0)])
+    corrections.apply(kind_of(again.progress.policy.reports[0]))
+    assert views(tmp_path) == {("ann", 0): 1}
+    assert not violations(str(tmp_path))
