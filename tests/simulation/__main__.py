@@ -96,7 +96,7 @@ def _live(seeds: Sequence[int], asked: argparse.Namespace) -> int:
         total.count += 1
         total.failures |= {life.name: f'make simulate ARGS="{life.name}"'} if life.findings else {}
         total.write()
-        if life.findings or len(seeds) == 1:
+        if life.findings or asked.names:
             _say(str(life))
     pace = f"{total.count / (time.monotonic() - began) * 60:.0f} a minute"
     right = total.count - len(total.failures)

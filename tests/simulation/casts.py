@@ -32,8 +32,6 @@ class Scene:
     """Whether the input ends after the batches of the base."""
     threads: bool = False
     """Whether the writers are threads of one process, between which two switches are tried."""
-    has_views: bool = True
-    """Whether live views are judged."""
 
     @property
     def has(self) -> frozenset[str]:

@@ -86,8 +86,7 @@ def _of_tables(cast: Cast, *, at_end: bool = True) -> list[str]:
         expected = model.replay(judge.ledger_of(warehouse))
         removed = verbs.removed(warehouse, scene.rules)
         tables = judge.table_findings(warehouse, expected, scene.rules, removed) if at_end else ()
-        views = live_findings(warehouse, expected, removed) if scene.has_views else ()
-        findings.append([*tables, *views])
+        findings.append([*tables, *live_findings(warehouse, expected, removed)])
         if not findings[-1]:
             break
     return min(findings, key=len)

@@ -4,14 +4,13 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
-from zoneinfo import ZoneInfo
 
 from tests.simulation.events import Event, Topic
 from tests.simulation.rules import Rules, Shape
+from tests.simulation.windows import Window, windows_of
 
 _NEVER: Final = -(2**62)
 Row = Mapping[str, Any]
@@ -20,8 +19,6 @@ Content = dict[str, Counter[Key]]
 """How often a table has a row, by table and by what the row contains."""
 Place = tuple[int, int]
 """Partition and offset of a record."""
-Window = tuple[int, int]
-"""Start and end in milliseconds."""
 _Missed = tuple[Shape, Event, tuple[Window, ...]]
 
 
@@ -76,6 +73,8 @@ class Model:
     _closed: dict[str, int] = field(default_factory=dict)
     _dropped: dict[str, int] = field(default_factory=dict)
     """The last published end of each report that was taken out: its panes are gone, so no reset goes below."""
+    _forgotten: int = _NEVER
+    """Ids of events before it may be forgotten, also if a report that comes back has windows for them."""
     _missed: list[_Missed] = field(default_factory=list)
     _dead: list[Event] = field(default_factory=list)
     """Events that missed every window."""
@@ -97,7 +96,8 @@ class Model:
                 for offset in range(row["from_offset"], row["to_offset"]):
                     self._take((row["partition"], offset), rules, before, expected)
             self._publish(watermark)
-        expected.ids_since = min((self._closed_until(shape, watermark) for shape in rules.shapes), default=_NEVER)
+        since = min((self._closed_until(shape, watermark) for shape in rules.shapes), default=_NEVER)
+        expected.ids_since = max(since, self._forgotten)
         if self.corrects or self.replays:
             self._correct(watermark, rules)
         expected.rows = self._content(watermark, rules)
@@ -113,10 +113,12 @@ class Model:
             if has_batches or self.drops_open:
                 self._drop_open(name, reached)
             self._dropped[name] = max(self._ended(name, reached), default=_NEVER)
+        self._forgotten = max(self._forgotten, floor) if now.names - was.names else self._forgotten
         new = dict.fromkeys(now.names - self._closed.keys() - closed.keys(), floor)
         self._closed |= closed | new
         if opening["reset"]:
             put_back = opening["reset"]["watermark"]
+            self._forgotten = min(self._forgotten, put_back)
             self._closed = {
                 name: max(min(time, put_back), self._dropped.get(name, _NEVER)) for name, time in self._closed.items()
             }
@@ -165,12 +167,12 @@ class Model:
         """The windows of an event that have closed at a watermark, by report."""
         for shape in rules.shapes:
             closed = self._closed_until(shape, watermark)
-            if windows := tuple(window for window in _windows(shape, event.time) if window[1] <= closed):
+            if windows := tuple(window for window in windows_of(shape, event.time) if window[1] <= closed):
                 yield shape, event, windows
 
     def _is_in_time(self, shape: Shape, event: Event, watermark: int) -> bool:
         closed = self._closed_until(shape, watermark)
-        return shape.kind == "counts" or any(end > closed for _, end in _windows(shape, event.time))
+        return shape.kind == "counts" or any(end > closed for _, end in windows_of(shape, event.time))
 
     def _count(self, shape: Shape, event: Event, watermark: int) -> None:
         if shape.kind == "counts":
@@ -178,7 +180,7 @@ class Model:
         elif shape.kind == "sessions":
             self._join(shape, event, self._closed_until(shape, watermark))
         else:
-            for start, end in _windows(shape, event.time):
+            for start, end in windows_of(shape, event.time):
                 if end > self._closed_until(shape, watermark):
                     self._add(shape, event, start, end, is_late=end <= watermark)
 
@@ -266,25 +268,6 @@ class Model:
         for (name, user), times in self._open.items():
             if name == shape.name and times:
                 yield user, min(times), max(times) + 1, len(times), False
-
-
-def _windows(shape: Shape, time: int) -> Iterator[Window]:
-    """The windows of an event; of a session the part that the event alone is."""
-    if shape.kind == "sessions":
-        yield time, time + shape.size
-    elif shape.kind == "grid":
-        last = time - time % shape.slide_ms
-        for start in range(last, time - shape.size, -shape.slide_ms):
-            yield start, start + shape.size
-    elif shape.kind == "cumulate":
-        start = time - time % shape.size
-        ends = range(start + shape.slide_ms, start + shape.size + 1, shape.slide_ms)
-        yield from ((start, end) for end in ends if end > time)
-    elif shape.kind == "calendar":
-        local = datetime.fromtimestamp(time / 1000, ZoneInfo(shape.zone))
-        ahead = round((local.utcoffset() or timedelta()) / timedelta(milliseconds=1))
-        start = time - (time + ahead) % shape.size
-        yield start, start + shape.size
 
 
 def _reason(event: Event, *, is_late: bool, is_partly_late: bool) -> str | None:

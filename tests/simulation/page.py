@@ -62,12 +62,14 @@ calendar; strategy and lag of the watermark; idle partitions; deduplication and 
 | `reset` | `reset-watermark` to the clock, and a start |
 | `correct`, `replay`, `erase` | the verb; they are repeated in the end |
 
-After each reset the live views, and in the end all tables and live views, must equal the model. Live views are not
-judged where a report is taken out after a reset: they show windows as final which a later start counts again. The
-model takes the watermark from the ledger, so strategies and idleness are proved by transcripts and not by lives. The
-code of the service and the Delta tables are the project's own. Only handles of tables are used again, because delta-rs
-reads the whole log for each new handle. `make simulate ARGS="life:1234"` repeats a life. `make nightly` plays lives for
-its share of the night.
+After each reset the live views, and in the end all tables and live views, must equal the model. It takes the
+watermark from the ledger, so strategies and idleness are proved by transcripts and not by lives. After a reset no start
+takes a report out: rows that a wrong clock published of its open windows would stay, the live view would show them as
+closed, and a start that brings the report back would count these windows again without the earlier events.
+
+The code of the service and the Delta tables are the project's own. Only handles of tables are used again, because
+delta-rs reads the whole log for each new handle. `make simulate ARGS="life:1234"` repeats a life, and `make nightly`
+plays lives for its share of the night.
 
 ## The searches of scenes
 {total}

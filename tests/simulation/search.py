@@ -117,7 +117,7 @@ class Search:
     def _two_switches(self, whole: Run, tally: Tally) -> Iterator[Run]:
         """A switch to the second writer and one back, both by chance, after points that may matter to the other."""
         by_first = {point.table for point in whole.first if point.writes}
-        firsts, seconds = _after(whole.first, _written_by_others(whole)), _after(whole.second, by_first)[1:]
+        firsts, seconds = after(whole.first, _written_by_others(whole)), after(whole.second, by_first)[1:]
         tally.points = len(whole.first)
         for seed in takewhile(lambda _: time.time() < self.until, self.seeds if seconds else ()):
             tally.plans += 1
@@ -135,7 +135,7 @@ class Search:
                     break
 
 
-def _after(points: Sequence[Point], written: Container[str]) -> list[int]:
+def after(points: Sequence[Point], written: Container[str]) -> list[int]:
     """Where a switch is of its own: not after a read of what the other writer does not write."""
     return [
         at for at, before in enumerate((None, *points[:-1])) if not before or before.writes or before.table in written

@@ -6,8 +6,8 @@ from tests.simulation.events import MINUTE, NOON, events
 from tests.simulation.model import Model
 from tests.simulation.page import PAGE, kept_searches, oldest_first, page
 from tests.simulation.play import Plan
-from tests.simulation.rules import COUNTS, GRID, SESSIONS, Rules
-from tests.simulation.search import Search
+from tests.simulation.rules import COUNTS, GRID, GROWING, HOURS, SESSIONS, Rules
+from tests.simulation.search import Search, after
 from tests.simulation.writers import Fault, Held, Point, Stage, Writer
 from tests.support.evidence import without_notice
 
@@ -44,6 +44,25 @@ def test_the_model_joins_sessions_and_fills_windows_by_count() -> None:
         ("ann", 9, 13, 1),
     ]
     assert len(expected("1ann 3ann 9ann 30bob", COUNTS, (0, 4, None, 30))["pairs"]) == 1
+
+
+def test_the_model_counts_cumulative_windows_and_those_of_a_zone() -> None:
+    assert expected("6ann 13ann 30bob", Rules((GROWING,)), (0, 3, None, 30))["growing"] == [
+        ("ann", 0, 10, 1, 0),
+        ("ann", 0, 15, 2, 0),
+        ("ann", 0, 20, 2, 0),
+    ]
+    # 12:15 is six o'clock in the evening in Kathmandu.
+    assert expected("14ann 16ann 90bob", Rules((HOURS,)), (0, 3, None, 90))["hours"] == [
+        ("ann", -45, 15, 1, 0),
+        ("ann", 15, 75, 1, 0),
+    ]
+
+
+def test_a_switch_is_of_its_own_after_a_write_and_after_a_read_of_what_the_other_writes() -> None:
+    points = [Point("open", "panes", writes=False), Point("open", "visits", writes=False)]
+    points += [Point("write", "visits", writes=True), Point("open", "ledger", writes=False)]
+    assert after(points, {"panes"}) == [0, 1, 3]
 
 
 def test_a_writer_runs_only_while_it_has_the_baton_and_ends_at_its_fault() -> None:

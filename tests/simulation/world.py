@@ -155,8 +155,7 @@ class Process:
         if self._remembered is not None and fold.ids is not None:
             since, _ = cutoffs(after.policy.reports, after.frontier.watermark)
             self._remembered = self._remembered.after(fold.ids, since)
-        if due(batch.firings):
-            self.outbox.add(Offer(batch.firings, batch.batch_id, self.now))
+        self._offer(batch)
         if publishes:
             self.flush()
             if self.has_upkeep:
@@ -173,6 +172,7 @@ class Process:
             self.progress = after
         else:
             self._commit(batch, after)
+            self._offer(batch)
 
     def end(self) -> None:
         """The end of the input, after which all windows are published."""
@@ -180,9 +180,12 @@ class Process:
         if batch.is_empty:
             return
         self._commit(batch, after)
+        self._offer(batch)
+        self.flush()
+
+    def _offer(self, batch: Batch) -> None:
         if due(batch.firings):
             self.outbox.add(Offer(batch.firings, batch.batch_id, self.now))
-        self.flush()
 
     def _commit(self, batch: Batch, after: Progress) -> None:
         self.resources.ledger.commit(batch.ledger_rows(self.now))
