@@ -51,6 +51,8 @@ class Life:
         steps = {name: step for name, step in _STEPS.items() if name not in _ADDING or not self._changes_reports}
         for _ in range(self._chance.randrange(4, 14)):
             step = self._chance.choices([*steps], [weight for weight, _ in steps.values()])[0]
+            if step == "reset" and self._done & _ADDING:
+                step = "batches"  # the model adds late events by what is final in the end
             self.steps.append(step)
             self._done.add(step)
             steps[step][1](self)
@@ -147,7 +149,7 @@ _STEPS: Final[dict[str, tuple[int, Callable[[Life], None]]]] = {
     "erase": (1, Life.erase),
 }
 """How often each step comes, and what it is."""
-_ADDING: Final = ("correct", "replay")
+_ADDING: Final = frozenset({"correct", "replay"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,7 +238,9 @@ class Model:
             ended = [(user, one) for user, own in users.items() for one in own if one.end <= until]
             rows[name] = Counter((user, one.start, one.end, one.events) for user, one in ended)
         rows |= {name: Counter(full) for name, full in self._full.items()}
-        if rules.has_totals:
+        if rules.has_totals and watermark == _NEVER:
+            rows["user_totals"] = Counter()  # they are published when the watermark moves
+        elif rules.has_totals:
             rows["user_totals"] = Counter({(*key, n): 1 for key, n in self._totals.items() if n})
         return {name: Counter({key: n for key, n in rows[name].items() if key[0] not in self.but}) for name in rows}
 
