@@ -68,7 +68,7 @@ PARTS: Final = (
     Part("plans", (*_PYTHON, "tests.simulation", "--page"), "plans", 100, _AT_MOST),
     Part("seeds", (*_PYTHON, "tests.simulation"), "random plans", 30, _MINUTES),
     Part("switches", (*_PYTHON, "tests.simulation", "--kinds", "pairs"), "plans with two switches", 30, _MINUTES),
-    Part("lives", (*_PYTHON, "tests.simulation", "--lives"), "random lives of services", 40, _MINUTES),
+    Part("lives", (*_PYTHON, "tests.simulation", "--lives"), "random lives of services", 30, _MINUTES),
     Part("soak", (*_PYTHON, "tests.chaos.soak"), "lives of a service", 60, _MINUTES),
     Part("chaos", (*_PYTHON, "tests.chaos"), "cells of the matrix of faults", 80, _MINUTES),
 )

@@ -86,7 +86,7 @@ def test_a_part_that_passes_alone_ends_with_exit_code_0(tmp_path: Path) -> None:
 
 
 def test_the_list_has_every_part_with_its_share_and_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--list", "--hours", "5.5"]) == 0
+    assert main(["--list", "--hours", "6.5"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == [part.name for part in PARTS]
     assert "soak         1 h 0 min " in "\n".join(lines)
