@@ -38,9 +38,8 @@ from schemas import WRITER_ID, load_schemas
 _TOPIC: Final = "freshness"
 _START_S: Final = 600.0
 _POLL_S: Final = 0.02
-_AFTER_MS: Final = 20_000
-"""Time in addition to two intervals after the time that counts, in which its last windows must become visible."""
-_MARGIN_MS: Final = 60_000
+_LAST_MS: Final = 1_200_000
+"""Time after the time that counts, in which its last windows must become visible."""
 _COUNT_S: Final = 1.0
 """Each count makes a new client, which must connect first."""
 _FRAME: Final = len(header(WRITER_ID))
@@ -79,7 +78,7 @@ def measure(system: System, load: Load, window_ms: int, work: Path) -> Visibilit
     Raises BenchmarkError if a process fails, or a window is not visible as it must be.
     """
     work.mkdir(parents=True)
-    log, after_ms = work / "system.log", 2 * load.interval_ms + _AFTER_MS
+    log = work / "system.log"
     with Broker(work / "broker") as broker:
         broker.create_topic(_TOPIC, PARTITIONS)
         count(broker.bootstrap_servers, _TOPIC)  # waits until the partitions have a leader
@@ -88,28 +87,27 @@ def measure(system: System, load: Load, window_ms: int, work: Path) -> Visibilit
         with started([system.module, task.to_json(), str(load.interval_ms)], log) as process:
             wait_until((work / READY).exists, process, log, _START_S)
             # It is stopped; if it ended by itself, the last windows would wait for events.
-            longer = replace(load, duration_ms=load.duration_ms + after_ms + _MARGIN_MS)
+            longer = replace(load, duration_ms=load.duration_ms + _LAST_MS)
             sent, sent_log = partial(count, task.bootstrap_servers, _TOPIC), work / "producer.log"
             with started(simulate(longer, task), sent_log) as producer:
                 wait_until(lambda: bool(sent()), producer, sent_log, _START_S, _COUNT_S)
                 warm = now_ms() + load.warm_up_ms
                 counted = Span(warm, warm + load.duration_ms)
-                sightings, cpu_s = _watch(system.result(work), process, log, counted, counted.end + after_ms)
+                sightings, cpu_s = _watch(system.result(work), process, log, counted)
                 if stop(producer):
                     raise BenchmarkError(f"the simulator failed:\n{last_words(sent_log)}")
         arrivals = _arrivals(task)
     return visibility_of(arrivals, sightings, counted, cpu_s, window_ms=window_ms, bound_ms=BOUND_MS)
 
 
-def _watch(
-    result: Result, process: subprocess.Popen[bytes], log: Path, counted: Span, until: int
-) -> tuple[list[Sighting], float]:
-    """Polls the result until a time; returns the sightings, and the CPU seconds of the process in the span `counted`.
+def _watch(result: Result, process: subprocess.Popen[bytes], log: Path, counted: Span) -> tuple[list[Sighting], float]:
+    """Polls the result; returns the sightings, and the CPU seconds of the process in the span `counted`.
 
-    Raises BenchmarkError if the process ends.
+    It ends at a window that ends after the span: the bound later than all that were due in it. Raises BenchmarkError if
+    the process ends.
     """
-    sightings, cpu_s = list[Sighting](), list[float]()
-    while (now := now_ms()) < until:
+    sightings, cpu_s, newest = list[Sighting](), list[float](), 0
+    while newest <= counted.end and (now := now_ms()) < counted.end + _LAST_MS:
         if process.poll() is not None:
             raise BenchmarkError(f"a process ended: {process.returncode}\n{last_words(log)}")
         if len(cpu_s) < len(counted) and now >= counted[len(cpu_s)]:
@@ -117,6 +115,7 @@ def _watch(
         for file in result.new_files():
             events = events_in(file)
             sightings.append(Sighting(now_ms(), events))
+            newest = max(newest, *events)
         time.sleep(_POLL_S)
     return sightings, cpu_s[1] - cpu_s[0]
 
