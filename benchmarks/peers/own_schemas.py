@@ -3,14 +3,16 @@
 import json
 from collections.abc import Iterable
 
-from pipeline.decoding.decode import projection_of
+from pipeline import columns as c
+from pipeline.decoding.projection import OURS
 from schemas import WRITER_ID, load_schemas
-from schemas.fields import EventSchemas
 
 
 def writer_and_reader_schema(more: Iterable[str] = ()) -> tuple[str, str]:
     """Returns writer and reader schema as JSON texts; the reader has the needed fields and `more` only."""
-    projection = projection_of(EventSchemas({WRITER_ID: load_schemas()[WRITER_ID]}), ", ".join(more))
-    reader = json.loads(projection.reader_schema)
-    needed = reader["fields"][: len(projection.names)]
-    return projection.writers[WRITER_ID], json.dumps({**reader, "fields": needed})
+    text = load_schemas()[WRITER_ID]
+    writer = json.loads(text)
+    fields = {field["name"]: field for field in writer["fields"]}
+    # Peers read a time as the number it is.
+    fields[c.EVENT_TIME] = {"name": c.EVENT_TIME, "type": "long"}
+    return text, json.dumps({**writer, "fields": [fields[name] for name in dict.fromkeys((*OURS, *more))]})

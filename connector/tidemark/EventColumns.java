@@ -1,44 +1,45 @@
 package tidemark;
 
+import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 import org.apache.avro.Schema;
 import org.apache.spark.sql.avro.SchemaConverters;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 
-/**
- * What is decoded: the columns, the reader's schema, and the writers' schemas by their ids.
- *
- * @param hasLongIds whether a frame may have an id of eight bytes
- */
-record EventColumns(List<Column> columns, Schema reader, Map<UUID, Schema> writers, boolean hasLongIds) {
+/** What is decoded: the columns, and the writers' schemas by their ids. */
+record EventColumns(List<Column> columns, Map<String, Schema> writers, boolean hasLongIds) {
     static final String PREFIX = "event.";
 
-    /** A field of the reader's schema, maybe inside of records. */
-    record Column(List<String> path, DataType type) {
-        String name() {
-            return PREFIX + String.join(".", path);
+    /**
+     * A field of an event.
+     *
+     * @param reader the type as which it is read; the fields of its records have {@code positions}, too
+     * @param positions by the id of a writer's schema, the field's position after those of the records around it;
+     *     without the schemas that lack the field. If it is empty, the column is true where a record was read.
+     */
+    record Column(String name, Schema reader, Map<String, List<Integer>> positions) {
+        DataType type() {
+            return SchemaConverters.toSqlType(reader).dataType();
         }
     }
 
-    /** Reads what Python writes: {@code columns} (paths), {@code reader}, {@code writers}, {@code long_ids}. */
+    /** Reads what Python writes: see {@code pipeline/decoding/alignment.py}. */
     static EventColumns of(JsonNode node) {
-        Schema reader = new Schema.Parser().parse(node.get("reader").asText());
-        Map<UUID, Schema> writers = new LinkedHashMap<>();
-        node.get("writers").properties().forEach(each ->
-            writers.put(Frame.key(each.getKey()), new Schema.Parser().parse(each.getValue().asText())));
+        Map<String, Schema> writers = new LinkedHashMap<>();
+        node.get("writers").properties().forEach(each -> writers.put(each.getKey(), new Schema.Parser().parse(each.getValue().asText())));
         List<Column> columns = new ArrayList<>();
-        for (JsonNode names : node.get("columns")) {
-            List<String> path = new ArrayList<>();
-            names.forEach(name -> path.add(name.asText()));
-            columns.add(new Column(path, SchemaConverters.toSqlType(at(reader, path)).dataType()));
+        for (JsonNode column : node.get("columns")) {
+            Schema reader = new Schema.Parser().parse(column.get("type").toString());
+            Map<String, List<Integer>> positions = new ObjectMapper().convertValue(column.get("positions"), new TypeReference<>() { });
+            columns.add(new Column(PREFIX + column.get("name").asText(), reader, positions));
         }
-        return new EventColumns(columns, reader, writers, node.get("long_ids").asBoolean());
+        return new EventColumns(columns, writers, node.get("long_ids").asBoolean());
     }
 
     StructType schema() {
@@ -47,23 +48,5 @@ record EventColumns(List<Column> columns, Schema reader, Map<UUID, Schema> write
             schema = schema.add(column.name(), column.type());
         }
         return schema;
-    }
-
-    /** Returns the schema of the field at a path. */
-    private static Schema at(Schema record, List<String> path) {
-        Schema schema = record;
-        for (String name : path) {
-            schema = withoutNull(schema).getField(name).schema();
-        }
-        return schema;
-    }
-
-    /** Returns the other type of a union with null; any other type unchanged. */
-    static Schema withoutNull(Schema schema) {
-        if (schema.getType() != Schema.Type.UNION) {
-            return schema;
-        }
-        List<Schema> others = schema.getTypes().stream().filter(each -> each.getType() != Schema.Type.NULL).toList();
-        return others.size() == 1 ? others.get(0) : schema;
     }
 }

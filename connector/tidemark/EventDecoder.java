@@ -1,10 +1,9 @@
 package tidemark;
 
+import java.util.Arrays;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.UUID;
-import org.apache.avro.Schema;
 import org.apache.spark.sql.vectorized.ColumnVector;
 
 /**
@@ -23,21 +22,13 @@ final class EventDecoder implements ValueDecoder {
     /** Makes the steps of all schemas of {@code events}, for a number of rows. */
     EventDecoder(EventColumns events, int rows) {
         hasLongIds = events.hasLongIds();
-        List<EventColumns.Column> wanted = events.columns();
-        columns = wanted.stream().map(each -> Target.column(each.type(), rows)).toArray(Target[]::new);
-        Schema reader = events.reader();
-        for (Map.Entry<UUID, Schema> writer : events.writers().entrySet()) {
-            plans.put(writer.getKey(), new Flat(wanted, columns).steps(writer.getValue(), reader));
-        }
+        columns = events.columns().stream().map(each -> Target.column(each.type(), rows)).toArray(Target[]::new);
+        events.writers().forEach((id, writer) -> plans.put(Frame.key(id), Flat.steps(id, writer, events.columns(), columns)));
     }
 
     @Override
     public ColumnVector[] vectors() {
-        ColumnVector[] vectors = new ColumnVector[columns.length];
-        for (int index = 0; index < columns.length; index++) {
-            vectors[index] = columns[index].vector();
-        }
-        return vectors;
+        return Arrays.stream(columns).map(Target::vector).toArray(ColumnVector[]::new);
     }
 
     @Override

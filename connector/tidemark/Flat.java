@@ -2,87 +2,65 @@ package tidemark;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.apache.avro.Schema;
-import org.apache.avro.Schema.Type;
 
-/** Makes the steps of a record of which fields inside of records are columns of their own. */
+/** Makes the steps of a writer's schema, of which fields inside of records are columns of their own. */
 final class Flat {
-    private final Map<List<String>, Target> columns;
-    private final Reading reading = new Reading();
-    private final Skipping skipping = new Skipping();
+    /** A column and the positions of its field: of the records around it, and its own. */
+    private record Leaf(List<Integer> path, Schema reader, Target column) { }
 
-    Flat(List<EventColumns.Column> wanted, Target[] targets) {
-        columns = IntStream.range(0, targets.length).boxed()
-            .collect(Collectors.toMap(index -> wanted.get(index).path(), index -> targets[index]));
+    private final Reading reading;
+
+    private Flat(String id) {
+        reading = new Reading(id);
     }
 
-    Step[] steps(Schema writer, Schema reader) {
-        return steps(writer, reader, List.of()).toArray(Step[]::new);
-    }
-
-    private List<Step> steps(Schema writer, Schema reader, List<String> around) {
+    /** Returns the steps of a schema with this id; the columns have these targets. */
+    static Step[] steps(String id, Schema writer, List<EventColumns.Column> columns, Target[] targets) {
         List<Step> steps = new ArrayList<>();
-        for (Schema.Field field : writer.getFields()) {
-            Schema.Field read = reader.getField(field.name());
-            List<String> path = inside(around, field.name());
-            Target column = columns.get(path);
-            if (read != null && column != null) {
-                steps.add(reading.of(field.schema(), read.schema(), column));
-            } else if (read != null && below(path).findAny().isPresent()) {
-                steps.add(inner(field.schema(), EventColumns.withoutNull(read.schema()), path));
+        List<Leaf> leaves = new ArrayList<>();
+        for (int index = 0; index < targets.length; index++) {
+            Target target = targets[index];
+            EventColumns.Column column = columns.get(index);
+            List<Integer> path = column.positions().get(id);
+            if (path != null) {
+                leaves.add(new Leaf(path, column.reader(), target));
+            } else if (column.positions().isEmpty()) {
+                steps.add((in, row) -> target.values().putBoolean(row, true));
             } else {
-                steps.add(skipping.of(field.schema()));
+                steps.add((in, row) -> target.putNull(row));
             }
         }
-        for (Schema.Field field : reader.getFields()) {
-            List<String> path = inside(around, field.name());
-            if (writer.getField(field.name()) == null) {
-                if (columns.get(path) != null) {
-                    steps.add(Reading.byDefault(field, columns.get(path)));
-                }
-                below(path).forEach(column -> steps.add((in, row) -> column.putNull(row)));
-            }
-        }
+        steps.addAll(new Flat(id).fields(writer, leaves, 0));
+        return steps.toArray(Step[]::new);
+    }
+
+    /** Returns the steps of a record; {@code depth} records are around it. */
+    private List<Step> fields(Schema writer, List<Leaf> inside, int depth) {
+        List<Step> steps = reading.skipped(writer);
+        inside.stream().collect(Collectors.groupingBy(leaf -> leaf.path().get(depth))).forEach((position, leaves) ->
+            steps.set(position, field(writer.getFields().get(position).schema(), leaves, depth + 1)));
         return steps;
     }
 
-    /** Returns the step of a field that is a record, or a union of one with null. */
-    private Step inner(Schema writer, Schema reader, List<String> path) {
-        if (writer.getType() == Type.UNION) {
-            Step[] branches = writer.getTypes().stream().map(type -> inner(type, reader, path)).toArray(Step[]::new);
-            return (in, row) -> branches[Skipping.index(in, branches.length)].run(in, row);
+    /** Returns the step of a field that is a column, or a record or null with columns inside of it. */
+    private Step field(Schema writer, List<Leaf> leaves, int depth) {
+        if (leaves.get(0).path().size() == depth) {
+            return reading.of(writer, leaves.get(0).reader(), leaves.get(0).column());
         }
-        if (writer.getType() != Type.RECORD) {
-            Target[] nulls = below(path).toArray(Target[]::new);
-            Step skip = skipping.of(writer);
-            return (in, row) -> {
-                skip.run(in, row);
-                for (Target column : nulls) {
-                    column.putNull(row);
-                }
-            };
+        Step[] steps = (switch (writer.getType()) {
+            case UNION -> writer.getTypes().stream().map(branch -> field(branch, leaves, depth));
+            case NULL -> leaves.stream().<Step>map(leaf -> (in, row) -> leaf.column().putNull(row));
+            default -> fields(writer, leaves, depth).stream();
+        }).toArray(Step[]::new);
+        if (writer.getType() == Schema.Type.UNION) {
+            return (in, row) -> steps[Skipping.index(in, steps.length)].run(in, row);
         }
-        Step[] steps = steps(writer, reader, path).toArray(Step[]::new);
         return (in, row) -> {
             for (Step step : steps) {
                 step.run(in, row);
             }
         };
-    }
-
-    private Stream<Target> below(List<String> path) {
-        return columns.entrySet().stream()
-            .filter(each -> each.getKey().size() > path.size() && each.getKey().subList(0, path.size()).equals(path))
-            .map(Map.Entry::getValue);
-    }
-
-    private static List<String> inside(List<String> around, String name) {
-        List<String> path = new ArrayList<>(around);
-        path.add(name);
-        return path;
     }
 }

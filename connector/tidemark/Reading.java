@@ -4,74 +4,75 @@ import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
+import java.util.Map;
 import org.apache.avro.LogicalType;
 import org.apache.avro.LogicalTypes;
 import org.apache.avro.Schema;
 import org.apache.avro.Schema.Type;
 import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DateType;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
-import org.apache.spark.sql.types.IntegerType;
 import org.apache.spark.sql.types.LongType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
 
 /**
- * Makes the steps that read a value of a writer's schema as a reader's schema into a column, by Avro's rules of schema
- * resolution. Names are equal in both, because the schemas were rewritten so.
+ * Makes the steps that read a value of one writer's schema into a column. Python has found a type that reads the values of
+ * all writers, so types are not compared. The fields of its records have their positions by the id of a writer's schema;
+ * the branches of its unions have the order of the writer's, apart from null.
  */
 final class Reading {
-    private static final Step FAILS = (in, row) -> {
-        throw Malformed.INSTANCE;
-    };
-
+    private final String id;
     private final Skipping skipping = new Skipping();
 
-    Step of(Schema writer, Schema reader, Target column) {
-        if (writer.getType() == Type.UNION) {
-            Step[] steps = writer.getTypes().stream().map(type -> of(type, reader, column)).toArray(Step[]::new);
-            return (in, row) -> steps[Skipping.index(in, steps.length)].run(in, row);
-        }
-        if (reader.getType() == Type.UNION) {
-            return branch(writer, reader.getTypes(), column);
-        }
-        return switch (writer.getType()) {
-            case NULL -> FAILS;  // a reader's type without null
-            case BOOLEAN -> reader.getType() == Type.BOOLEAN ? truth(column) : FAILS;
-            case INT, LONG -> whole(writer, reader, column);
-            case FLOAT -> single(column);
-            case DOUBLE -> reader.getType() == Type.DOUBLE ? numberOfDouble(column) : FAILS;
-            case BYTES, STRING -> text(reader, column);
-            case FIXED -> reader.getType() == Type.FIXED ? fixed(writer, reader, column) : FAILS;
-            case ENUM -> reader.getType() == Type.ENUM ? symbol(writer, reader, column) : FAILS;
-            case ARRAY -> reader.getType() == Type.ARRAY ? items(writer, reader, column) : FAILS;
-            case MAP -> reader.getType() == Type.MAP ? entries(writer, reader, column) : FAILS;
-            case RECORD -> reader.getType() == Type.RECORD ? struct(writer, reader, column) : FAILS;
-            case UNION -> throw new IllegalStateException();
-        };
+    Reading(String id) {
+        this.id = id;
     }
 
-    /** Reads into the branch of a union that has the writer's type. Spark has a union of many types as a struct. */
-    private Step branch(Schema writer, List<Schema> branches, Target column) {
+    Step of(Schema writer, Schema reader, Target column) {
+        List<Schema> readers = branches(reader);
+        if (writer.getType() != Type.UNION) {
+            return branch(writer, readers, 0, column);
+        }
+        List<Schema> others = branches(writer);
+        Step[] steps = writer.getTypes().stream()
+            .map(type -> branch(type, readers, others.indexOf(type), column)).toArray(Step[]::new);
+        return (in, row) -> steps[Skipping.index(in, steps.length)].run(in, row);
+    }
+
+    /** Returns the types of a union, except null; any other type by itself. */
+    private static List<Schema> branches(Schema type) {
+        List<Schema> types = type.getType() == Type.UNION ? type.getTypes() : List.of(type);
+        return types.stream().filter(each -> each.getType() != Type.NULL).toList();
+    }
+
+    /** Reads into the branch of a union at {@code index}. Spark has a union of many types as a struct. */
+    private Step branch(Schema writer, List<Schema> readers, int index, Target column) {
         if (writer.getType() == Type.NULL) {
-            return branches.stream().anyMatch(each -> each.getType() == Type.NULL) ? (in, row) -> column.putNull(row) : FAILS;
+            return (in, row) -> column.putNull(row);
         }
-        List<Schema> others = branches.stream().filter(each -> each.getType() != Type.NULL).toList();
-        if (!(others.size() > 1 && column.vector().dataType() instanceof StructType)) {
-            return others.stream().filter(each -> fits(writer, each)).findFirst().map(each -> of(writer, each, column)).orElse(FAILS);
-        }
-        for (int index = 0; index < others.size(); index++) {
-            if (fits(writer, others.get(index))) {
-                return member(of(writer, others.get(index), column.child(index)), column, others.size(), index);
-            }
-        }
-        return FAILS;
+        boolean isStruct = readers.size() > 1 && column.vector().dataType() instanceof StructType;
+        Step value = value(writer, readers.get(index), isStruct ? column.child(index) : column);
+        return isStruct ? member(value, column, readers.size(), index) : value;
+    }
+
+    private Step value(Schema writer, Schema reader, Target column) {
+        return switch (writer.getType()) {
+            case BOOLEAN -> (in, row) -> column.values().putBoolean(row, in.truth());
+            case INT, LONG -> whole(writer, reader, column);
+            case FLOAT -> single(column);
+            case DOUBLE -> (in, row) -> column.values().putDouble(row, in.decimal8());
+            case BYTES, STRING -> text(reader, column);
+            case FIXED -> fixed(writer.getFixedSize(), reader, column);
+            case ENUM -> symbol(writer, reader, column);
+            case ARRAY -> items(writer, reader, column);
+            case MAP -> entries(writer, reader, column);
+            case RECORD -> struct(writer, reader, column);
+            case NULL, UNION -> throw new IllegalStateException();
+        };
     }
 
     private static Step member(Step value, Target column, int members, int own) {
@@ -84,25 +85,6 @@ final class Reading {
             }
             value.run(in, row);
         };
-    }
-
-    private static boolean fits(Schema writer, Schema reader) {
-        if (writer.getType() == reader.getType()) {
-            boolean isNamed = writer.getType() == Type.RECORD || writer.getType() == Type.ENUM || writer.getType() == Type.FIXED;
-            return !isNamed || Objects.equals(writer.getFullName(), reader.getFullName());
-        }
-        return switch (writer.getType()) {
-            case INT -> reader.getType() == Type.LONG || reader.getType() == Type.FLOAT || reader.getType() == Type.DOUBLE;
-            case LONG -> reader.getType() == Type.FLOAT || reader.getType() == Type.DOUBLE;
-            case FLOAT -> reader.getType() == Type.DOUBLE;
-            case STRING -> reader.getType() == Type.BYTES;
-            case BYTES -> reader.getType() == Type.STRING;
-            default -> false;
-        };
-    }
-
-    private static Step truth(Target column) {
-        return (in, row) -> column.values().putBoolean(row, in.truth());
     }
 
     /** Reads a whole number as what the column has: Spark has a union of int and long as a long. */
@@ -122,8 +104,7 @@ final class Reading {
         if (type instanceof FloatType) {
             return (in, row) -> column.values().putFloat(row, isLong ? in.number() : in.integer());
         }
-        boolean isInt = !isLong && (type instanceof IntegerType || type instanceof DateType);
-        return isInt ? (in, row) -> column.values().putInt(row, in.integer()) : FAILS;
+        return (in, row) -> column.values().putInt(row, in.integer());
     }
 
     /** Returns the microseconds in a unit of the reader's timestamps; Spark has timestamps in microseconds. */
@@ -142,15 +123,9 @@ final class Reading {
     }
 
     private static Step single(Target column) {
-        DataType type = column.vector().dataType();
-        if (type instanceof FloatType) {
-            return (in, row) -> column.values().putFloat(row, in.decimal4());
-        }
-        return type instanceof DoubleType ? (in, row) -> column.values().putDouble(row, in.decimal4()) : FAILS;
-    }
-
-    private static Step numberOfDouble(Target column) {
-        return (in, row) -> column.values().putDouble(row, in.decimal8());
+        return column.vector().dataType() instanceof FloatType
+            ? (in, row) -> column.values().putFloat(row, in.decimal4())
+            : (in, row) -> column.values().putDouble(row, in.decimal4());
     }
 
     private static Step text(Schema reader, Target column) {
@@ -160,20 +135,13 @@ final class Reading {
                 putDecimal(column, row, in.bytes, in.skip(length), length, decimal);
             };
         }
-        if (reader.getType() != Type.STRING && reader.getType() != Type.BYTES) {
-            return FAILS;
-        }
         return (in, row) -> {
             int length = in.length();
             column.putText(row, in.bytes, in.skip(length), length);
         };
     }
 
-    private static Step fixed(Schema writer, Schema reader, Target column) {
-        int size = writer.getFixedSize();
-        if (size != reader.getFixedSize()) {
-            return FAILS;
-        }
+    private static Step fixed(int size, Schema reader, Target column) {
         if (reader.getLogicalType() instanceof LogicalTypes.Decimal decimal) {
             return (in, row) -> putDecimal(column, row, in.bytes, in.skip(size), size, decimal);
         }
@@ -204,52 +172,53 @@ final class Reading {
 
     private Step items(Schema writer, Schema reader, Target column) {
         Target items = column.child(0);
-        Step item = of(writer.getElementType(), reader.getElementType(), items);
-        return (in, row) -> {
-            in.enter();
-            int[] range = range(in, items, item);
-            column.values().putArray(row, range[0], range[1]);
-            in.leave();
-        };
+        return blocks(column, items, of(writer.getElementType(), reader.getElementType(), items));
     }
 
     private Step entries(Schema writer, Schema reader, Target column) {
         Target keys = column.child(0);
         Target values = column.child(1);
         Step value = of(writer.getValueType(), reader.getValueType(), values);
-        Step entry = (in, row) -> {
+        return blocks(column, values, (in, row) -> {
             keys.reserve(row + 1);
             int length = in.length();
             keys.putText(row, in.bytes, in.skip(length), length);
             value.run(in, row);
-        };
+        });
+    }
+
+    /** Reads blocks of values into rows of {@code items}, which become an array or map of the column. */
+    private static Step blocks(Target column, Target items, Step item) {
         return (in, row) -> {
             in.enter();
-            int[] range = range(in, values, entry);
-            column.values().putArray(row, range[0], range[1]);
+            int first = items.take(0);
+            int total = 0;
+            for (int count = in.block(); count > 0; count = in.block()) {
+                int from = items.take(count);
+                items.reserve(from + count);
+                for (int index = 0; index < count; index++) {
+                    item.run(in, from + index);
+                }
+                total += count;
+            }
+            column.values().putArray(row, first, total);
             in.leave();
         };
     }
 
-    /** Reads blocks of values into rows of {@code items}; returns the first row and their number. */
-    private static int[] range(Input in, Target items, Step item) {
-        int first = items.take(0);
-        int total = 0;
-        for (int count = in.block(); count > 0; count = in.block()) {
-            int from = items.take(count);
-            items.reserve(from + count);
-            for (int index = 0; index < count; index++) {
-                item.run(in, from + index);
-            }
-            total += count;
-        }
-        return new int[] {first, total};
-    }
-
     private Step struct(Schema writer, Schema reader, Target column) {
-        Target[] targets = new Target[reader.getFields().size()];
-        Arrays.setAll(targets, column::child);
-        Step[] steps = fields(writer, reader, targets);
+        Target[] targets = reader.getFields().stream().map(field -> column.child(field.pos())).toArray(Target[]::new);
+        List<Step> fields = skipped(writer);
+        for (Schema.Field field : reader.getFields()) {
+            Target target = targets[field.pos()];
+            Integer position = (Integer) ((Map<?, ?>) field.getObjectProp("positions")).get(id);
+            if (position == null) {
+                fields.add((in, row) -> target.putNull(row));
+            } else {
+                fields.set(position, of(writer.getFields().get(position).schema(), field.schema(), target));
+            }
+        }
+        Step[] steps = fields.toArray(Step[]::new);
         return (in, row) -> {
             in.enter();
             for (Target target : targets) {
@@ -262,25 +231,8 @@ final class Reading {
         };
     }
 
-    private Step[] fields(Schema writer, Schema reader, Target[] targets) {
-        List<Step> steps = new ArrayList<>();
-        for (Schema.Field field : writer.getFields()) {
-            Schema.Field read = reader.getField(field.name());
-            steps.add(read == null ? skipping.of(field.schema()) : of(field.schema(), read.schema(), targets[read.pos()]));
-        }
-        for (Schema.Field field : reader.getFields()) {
-            if (writer.getField(field.name()) == null) {
-                steps.add(byDefault(field, targets[field.pos()]));
-            }
-        }
-        return steps.toArray(Step[]::new);
-    }
-
-    /** Returns the step of a field that the writer lacks. */
-    static Step byDefault(Schema.Field field, Target column) {
-        if (field.hasDefaultValue() && field.defaultVal() instanceof Boolean value) {
-            return (in, row) -> column.values().putBoolean(row, value);
-        }
-        return field.hasDefaultValue() ? (in, row) -> column.putNull(row) : FAILS;
+    /** Returns steps that pass the fields of a record. */
+    List<Step> skipped(Schema record) {
+        return new ArrayList<>(record.getFields().stream().map(field -> skipping.of(field.schema())).toList());
     }
 }

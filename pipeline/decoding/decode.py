@@ -51,7 +51,7 @@ def may_have_field(schemas: EventSchemas, name: str) -> bool:
     """Returns whether a version has a top-level field with this name or alias; JSON may have any."""
     if schemas.format == "json":
         return True
-    return name in FieldNames([json.loads(normal_schema(*version)) for version in schemas.texts.items()])
+    return name in FieldNames({str(of): json.loads(normal_schema(of, text)) for of, text in schemas.texts.items()})
 
 
 def reader(schemas: EventSchemas, sql: str = "") -> Reader:
@@ -60,13 +60,7 @@ def reader(schemas: EventSchemas, sql: str = "") -> Reader:
         fields = JsonProjection(schemas.fields, sql)
         return Reader(fields.plan, fields.columns(), fields.names, fields.same_as_user())
     read = projection_of(schemas, sql)
-    plan = {
-        "columns": [*dict.fromkeys(read.paths)],
-        "reader": read.reader_schema,
-        "writers": {str(schema_id): text for schema_id, text in read.writers.items()},
-        "long_ids": schemas.has_long_ids,
-        "id_headers": schemas.id_headers,
-    }
+    plan = read.plan | {"long_ids": schemas.has_long_ids, "id_headers": schemas.id_headers}
     return Reader(json.dumps(plan), read.columns(), read.names, read.same_as_user())
 
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from pipeline.decoding.alignment import AlignedField, Alignment, Needs, without_null
-from pipeline.decoding.common_type import name_of
+from pipeline.decoding.alignment import AlignedField, Alignment, Needs
+from pipeline.decoding.common_type import name_of, without_null
 from pipeline.errors import SetUpError
 
 _KEY: Final = "key"
@@ -29,19 +29,18 @@ def aligned_along(
 
 
 def along(names: Sequence[str], fields: Mapping[str, AlignedField]) -> Iterator[AlignedField]:
-    """Yields the field of each of the `names`, each inside the field before, up to one that is missing."""
+    """Yields the field of each of the needed `names`, each inside the field before."""
     for name in names:
-        if name in fields:
-            yield fields[name]
-            fields = fields[name].inner
+        yield fields[name]
+        fields = fields[name].inner
 
 
-def missing_in(names: Sequence[str], aligned: Alignment) -> dict[int, str]:
+def missing_in(names: Sequence[str], aligned: Alignment) -> dict[str, str]:
     """Returns by schema id the part of a path at which a schema ends, for schemas that lack the field."""
-    missing = dict[int, str]()
+    missing = dict[str, str]()
     for depth, field in enumerate(along(names, aligned.fields), 1):
-        for schema_id, kind in zip(aligned.schema_ids, field.types, strict=True):
-            if kind is None:
+        for schema_id in aligned.writers:
+            if schema_id not in field.kinds:
                 missing.setdefault(schema_id, ".".join(names[:depth]))
     return missing
 
@@ -89,7 +88,7 @@ def _fields_of(kind: Any) -> dict[str, Any]:
 def _outside(names: Sequence[str], fields: Mapping[str, AlignedField]) -> int:
     """Returns how many of the names lead along records, before a text or list in all versions that have it."""
     for count, field in enumerate(along(names, fields), 1):
-        kinds = {name_of(without_null(kind)) for kind in field.types if kind is not None}
+        kinds = {name_of(without_null(kind)) for kind in field.kinds.values()}
         if kinds in ({"string"}, {"array"}):
             return count
     return len(names)

@@ -8,15 +8,17 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
-from pipeline.decoding.alignment import AlignedField, Alignment, Field, without_null
-from pipeline.decoding.common_type import name_of, nullable_field, record_of
+from pipeline.decoding.alignment import AlignedField, Alignment, DecodedColumn
+from pipeline.decoding.common_type import name_of, without_null
 from pipeline.decoding.field_names import words_of
 from pipeline.decoding.field_paths import aligned_along, along, column_inside, missing_in, type_inside
-from pipeline.decoding.projection import MISSING_TYPE, UNKNOWN_TYPE, Path, decoded_column
+from pipeline.decoding.projection import MISSING_TYPE, UNKNOWN_TYPE, decoded_column
 from pipeline.errors import SetUpError
 from schemas.fields import VISIT, EventFields, EventSchemas, TimeUnit
 from schemas.time_texts import TIME_TEXT
 
+_IS_READ: Final[DecodedColumn] = {"name": "is read", "type": "boolean", "positions": {}}
+"""A column that no version has: the connector makes it true where a record was read. No field of Avro has its name."""
 _WHOLE: Final = {"int", "long"}
 _PER_UNIT: Final = {"us": 1_000, "ns": 1_000_000}
 _UNITS: Final[Sequence[tuple[str, TimeUnit]]] = (("millis", "ms"), ("micros", "us"), ("nanos", "ns"))
@@ -30,25 +32,25 @@ _NO_INSTANTS: Final = frozenset(["date", "time-millis", "time-micros"])
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """A field of an event."""
+    """A mapped field of an event."""
 
     name: str
     """Its dotted path in the settings."""
-    path: tuple[str, ...]
-    """The names of the records around the field, and its own, in the reader's schema."""
+    field: AlignedField
+    """The field that is decoded."""
     read: Any
-    """The type in the reader's schema at `path`."""
+    """The type as which it is decoded."""
     inside: Sequence[str]
-    """The names inside of a text or list at `path`."""
+    """The names inside of the decoded text or list."""
     type: Any
-    """The type of the field itself."""
+    """The type of the mapped field itself."""
     written: Sequence[Any]
     """The type in each writer's schema."""
 
     @property
     def column(self) -> Column:
-        """The decoded field."""
-        return column_inside(decoded_column(self.path), self.read, self.inside)
+        """The mapped field."""
+        return column_inside(decoded_column(self.field.path), self.read, self.inside)
 
 
 class MappedProjection:
@@ -65,18 +67,14 @@ class MappedProjection:
         self._time_unit = _unit(self._leaves["time"], self._mapping.time_unit)
         # A text or list that has mapped fields inside is read as a whole, so SQL may name it, too.
         whole = {path.partition(".")[0] for path, count in outside.items() if "." in path and count == 1}
-        self._further = sorted({*aligned.named, *(words & whole & aligned.fields.keys())})
-        self._fields = aligned.fields
-        self.writers = aligned.writers
-        """The rewritten schemas by schema id, as JSON."""
-        self._is_read = f"{aligned.prefix}r"
-        marker = {"name": self._is_read, "type": "boolean", "default": True}
-        mapped_fields = _fields_of(aligned.fields, {leaf.path: leaf.read for leaf in self._leaves.values()})
-        names = {field["name"] for field in mapped_fields}
-        others = {
-            field.name: field for field in map(aligned.fields.__getitem__, self._further) if field.name not in names
-        }
-        self.reader_schema = aligned.reader_schema([*mapped_fields, *map(nullable_field, others.values()), marker])
+        further = sorted({*aligned.named, *(words & whole & aligned.fields.keys())})
+        self._further = {name: aligned.fields[name].path for name in further}
+        columns = {leaf.field.path: leaf.field.decoded_as(leaf.read) for leaf in self._leaves.values()}
+        for name, path in self._further.items():
+            if path not in columns:
+                columns[path] = aligned.fields[name].decoded_as(aligned.type_of(aligned.fields[name]))
+        self.plan = aligned.plan([_IS_READ, *columns.values()])
+        """How the connector decodes the fields."""
 
     @property
     def names(self) -> list[str]:
@@ -85,30 +83,22 @@ class MappedProjection:
         event_id = [c.EVENT_ID] if c.EVENT_ID in self._leaves else []
         return [c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME, *page, *event_id, *self._further]
 
-    @property
-    def paths(self) -> list[Path]:
-        """Returns the fields of the reader schema that are read as columns."""
-        further = [(self._fields[name].name,) for name in self._further]
-        leaves = dict.fromkeys(leaf.path for leaf in self._leaves.values())
-        return [(self._is_read,), *leaves, *further]
-
     def columns(self) -> Sequence[Column]:
         """Returns event type, user, time and further decoded fields; all null if nothing was decoded."""
         raw = {role: leaf.column for role, leaf in self._leaves.items()}
-        is_read = decoded_column((self._is_read,))
+        is_read = decoded_column((_IS_READ["name"],))
         event_type = event_type_column(self._mapping, raw.get("kind"))
         columns = needed_columns(is_read, event_type, user_column(raw), self._time(raw["time"]))
         if "page" in raw:
             columns.append(raw["page"].alias(c.PAGE_URL))
         if c.EVENT_ID in raw:
             columns.append(raw[c.EVENT_ID].alias(c.EVENT_ID))
-        further = (decoded_column((self._fields[name].name,)).alias(name) for name in self._further)
-        return [*columns, *further]
+        return [*columns, *(decoded_column(path).alias(name) for name, path in self._further.items())]
 
     def same_as_user(self) -> set[str]:
         """Returns the other names that the user has in a version."""
-        users = {leaf.path[0] for role, leaf in self._leaves.items() if _is_user(role)}
-        return {name for name in self._further if self._fields[name].name in users}
+        users = {leaf.field.path[:1] for role, leaf in self._leaves.items() if _is_user(role)}
+        return {name for name, path in self._further.items() if path in users}
 
     def _time(self, raw: Column) -> Column:
         """Returns milliseconds, null if the value is not a time; never an error, because the values are foreign."""
@@ -182,15 +172,12 @@ def has_page(schemas: EventSchemas) -> bool:
     if schemas.format == "json":
         return True
     page = schemas.fields.page
-    names = page.split(".")
     aligned, outside = aligned_along(schemas.texts, [page])
-    fields = [*along(names[: outside[page]], aligned.fields)]
-    kinds = [kind for kind in fields[-1].types if kind is not None] if len(fields) == outside[page] else []
     try:
-        inside = [name_of(type_inside(kind, names[outside[page] :], page)) for kind in kinds]
+        _leaf("page", page, aligned, outside[page])
     except SetUpError:
         return False
-    return len(kinds) == len(schemas.texts) and {*inside} == {"string"}
+    return not missing_in(page.split(".")[: outside[page]], aligned)
 
 
 def _paths(fields: EventFields, words: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -216,7 +203,7 @@ def _leaves(paths: Mapping[str, str], aligned: Alignment, outside: Mapping[str, 
         for schema_id, field in missing[role].items():
             if role not in users or schema_id in lack_all:
                 raise SetUpError(f"schemas.mapping.{role} is {name}, but schema {schema_id} has no field {field}")
-    never = {role for role, found in missing.items() if len(found) == len(aligned.schema_ids)}
+    never = {role for role, found in missing.items() if len(found) == len(aligned.writers)}
     return {
         role: _leaf(role.partition(" ")[0], path, aligned, outside[path])
         for role, path in paths.items()
@@ -227,23 +214,22 @@ def _leaves(paths: Mapping[str, str], aligned: Alignment, outside: Mapping[str, 
 def _leaf(role: str, name: str, aligned: Alignment, outside: int) -> _Leaf:
     """Returns the field with the dotted path `name`. Raises SetUpError if it has an unfit type."""
     names = name.split(".")
-    *_, field = fields = [*along(names[:outside], aligned.fields)]
-    path, inside = tuple(each.name for each in fields), names[outside:]
-    if inside:
-        read = nullable_field(field)["type"]
+    *_, field = along(names[:outside], aligned.fields)
+    if inside := names[outside:]:
+        read = aligned.type_of(field)
         written = [type_inside(read, inside, f"schemas.mapping.{role} is {name}")]
-        return _Leaf(name, path, read, inside, _read_as(role, name, field, written), written)
-    written = [without_null(kind) for kind in field.types if kind is not None]
-    kind = _read_as(role, name, field, written)
-    return _Leaf(name, path, kind, (), kind, written)
+        return _Leaf(name, field, read, inside, _read_as(role, name, written), written)
+    written = [without_null(kind) for kind in field.kinds.values()]
+    kind = _read_as(role, name, written)
+    return _Leaf(name, field, kind, (), kind, written)
 
 
-def _read_as(role: str, name: str, field: AlignedField, written: Sequence[Any]) -> Any:
+def _read_as(role: str, name: str, written: Sequence[Any]) -> Any:
     """Returns the type that can read all types in `written`. Raises SetUpError if no type that `role` may have can."""
     names = {name_of(kind) for kind in written}
     if role == "kind" and names == {"enum"}:
         symbols = sorted({symbol for kind in written for symbol in kind["symbols"]} - {UNKNOWN_TYPE})
-        return {"type": "enum", "name": field.path, "symbols": [*symbols, UNKNOWN_TYPE], "default": UNKNOWN_TYPE}
+        return {"type": "enum", "name": "kind", "symbols": [*symbols, UNKNOWN_TYPE], "default": UNKNOWN_TYPE}
     if names == {"string"}:
         return "string"
     if role in ("user", "time", c.EVENT_ID) and names <= _WHOLE:
@@ -253,18 +239,6 @@ def _read_as(role: str, name: str, field: AlignedField, written: Sequence[Any]) 
     may_be = {"time": "a number or text", "kind": "an enum or text", "page": "text"}
     may_be |= dict.fromkeys(("user", c.EVENT_ID), "text or a whole number")
     raise SetUpError(f"schemas.mapping.{role} is {name}, which is {' and '.join(sorted(names))}, not {may_be[role]}")
-
-
-def _fields_of(fields: Mapping[str, AlignedField], types: Mapping[tuple[str, ...], Any]) -> list[Field]:
-    """Returns a record's fields in the reader's schema, all nullable; `types` are those of mapped fields, by path."""
-    by_name = {field.name: field for field in fields.values()}
-    inner: dict[str, dict[tuple[str, ...], Any]] = {}
-    for (name, *rest), kind in types.items():
-        inner.setdefault(name, {})[tuple(rest)] = kind
-    return [
-        nullable_field(by_name[name], rest.get(()) or record_of(by_name[name], _fields_of(by_name[name].inner, rest)))
-        for name, rest in inner.items()
-    ]
 
 
 def _number(text: Column) -> Column:

@@ -1,18 +1,18 @@
-"""The Avro reader schema: only the fields of a writer's schema that the pipeline needs.
+"""Events of Tidemark's own schema: only the fields that the pipeline needs are read.
 
 Reading three of nine fields makes decoding affordable. Versions resolve by Avro's rules: a field that a version lacks
 is null, a narrower number is widened, and a renamed field is found by its alias.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipeline import columns as c
-from pipeline.decoding.alignment import AlignedField, Alignment, Field
-from pipeline.decoding.common_type import nullable_field
+from pipeline.decoding.alignment import Alignment, Path
+from pipeline.decoding.common_type import name_of
 from pipeline.decoding.field_names import words_of
 from pipeline.errors import SetUpError
 from schemas.fields import EventSchemas
@@ -23,11 +23,12 @@ MISSING_TYPE: Final = ""
 """The event type of an event without a kind: it is malformed, also where other kinds are left out."""
 EVENT_TYPES: Final = ["visit", "click", UNKNOWN_TYPE]
 OURS: Final = (c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME)
+_READ_AS: Final[Mapping[str, Any]] = {
+    c.EVENT_TYPE: {"type": "enum", "name": "kind", "symbols": EVENT_TYPES, "default": UNKNOWN_TYPE},
+    c.USER_ID: "string",
+    c.EVENT_TIME: "long",
+}
 _TYPES: Final = {c.EVENT_TIME: {"type": "long", "logicalType": "timestamp-millis"}, c.USER_ID: "string"}
-
-
-Path = tuple[str, ...]
-"""The names of the records around a field of a reader schema, and its own."""
 
 
 def decoded_column(path: Path) -> Column:
@@ -44,47 +45,31 @@ class OwnProjection:
         Raises SetUpError if a needed field is missing or of another type: its values would be misread.
         """
         aligned = Alignment(schemas.texts, {name: {} for name in OURS}, words_of(sql))
-        self._fields = aligned.fields
-        self.names = [*OURS, *aligned.named]
-        self.writers = aligned.writers
-        """The rewritten schemas by schema id, as JSON."""
         for name in OURS:
-            for schema_id, kind in zip(aligned.schema_ids, self._fields[name].types, strict=True):
-                _require(name, kind, schema_id)
-        own = [self._fields[name].name for name in OURS]
-        others = {field.name: field for field in self._fields.values() if field.name not in own}
-        self.reader_schema = aligned.reader_schema(
-            [
-                {"name": own[0], "type": _event_type(self._fields[c.EVENT_TYPE])},
-                {"name": own[1], "type": "string"},
-                {"name": own[2], "type": "long"},
-                *(nullable_field(field) for field in others.values()),
-            ]
+            for schema_id in aligned.writers:
+                _require(name, aligned.fields[name].kinds.get(schema_id), schema_id)
+        self.names = [*OURS, *aligned.named]
+        self._paths = {name: field.path for name, field in aligned.fields.items()}
+        kinds = {aligned.fields[name].path: kind for name, kind in _READ_AS.items()}
+        fields = {field.path: field for field in aligned.fields.values()}
+        self.plan = aligned.plan(
+            [field.decoded_as(kinds.get(path) or aligned.type_of(field)) for path, field in fields.items()]
         )
-
-    @property
-    def paths(self) -> list[Path]:
-        """Returns the fields of the reader schema that are read as columns."""
-        return [(self._fields[name].name,) for name in self.names]
+        """How the connector decodes the fields."""
 
     def columns(self) -> Sequence[Column]:
         """Returns `names` of the decoded fields."""
-        return [decoded_column(path).alias(name) for path, name in zip(self.paths, self.names, strict=True)]
+        return [decoded_column(self._paths[name]).alias(name) for name in self.names]
 
     def same_as_user(self) -> set[str]:
         """Returns the other names that the user has in a version."""
-        user = self._fields[c.USER_ID].name
-        return {name for name in self.names if self._fields[name].name == user} - {c.USER_ID}
+        return {name for name in self.names if self._paths[name] == self._paths[c.USER_ID]} - {c.USER_ID}
 
 
-def _event_type(field: AlignedField) -> Field:
-    return {"type": "enum", "name": field.path, "symbols": EVENT_TYPES, "default": UNKNOWN_TYPE}
-
-
-def _require(name: str, kind: Any, schema_id: int) -> None:
+def _require(name: str, kind: Any, schema_id: str) -> None:
     """Raises SetUpError if a field of our own has another type than expected in a writer's schema."""
     if name == c.EVENT_TYPE:
-        if not isinstance(kind, dict) or kind["type"] != "enum":
+        if name_of(kind) != "enum":
             raise SetUpError(f"the field {name} of schema {schema_id} is {kind!r}, but must be an enum")
     elif kind != _TYPES[name]:
         raise SetUpError(f"the field {name} of schema {schema_id} is {kind!r}, but must be {_TYPES[name]!r}")

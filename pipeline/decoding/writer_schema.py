@@ -18,7 +18,7 @@ from pipeline.errors import SetUpError
 _PRIMITIVES: Final = frozenset(["null", "boolean", "int", "long", "float", "double", "bytes", "string"])
 _FOREIGN: Final = re.compile(r"\W", re.ASCII)
 _OF_PRIMITIVES: Final = ("type", "logicalType", "precision", "scale")
-_RELEVANT: Final = (*_OF_PRIMITIVES, "name", "namespace", "aliases", "symbols", "size")
+_RELEVANT: Final = (*_OF_PRIMITIVES, "name", "namespace", "symbols", "size")
 """Attributes by which values are read."""
 _LARGEST_SIZE: Final = 2**31
 _LOGICAL_OF: Final = {
@@ -131,9 +131,10 @@ def _fields(fields: Any) -> list[dict[str, Any]]:
     names = [_normal_name(field["name"]) for field in fields]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"field {twice[0]} is defined twice")
+    aliases = ({"aliases": [*map(str, field["aliases"])]} if "aliases" in field else {} for field in fields)
     return [
-        {"name": name, **({"aliases": field["aliases"]} if "aliases" in field else {}), "type": _normal(field["type"])}
-        for name, field in zip(names, fields, strict=True)
+        {"name": name, **other_names, "type": _normal(field["type"])}
+        for name, other_names, field in zip(names, aliases, fields, strict=True)
     ]
 
 

@@ -153,6 +153,7 @@ def test_a_record_in_a_condition_may_gain_lose_and_rename_fields() -> None:
     ("kind", "where", "value"),
     [
         (["int", "string"], "x.member1 = 'a'", "a"),
+        (["string", "bytes"], "x.member1 = X'6162' AND x.member0 IS NULL", b"ab"),
         (["int", "long"], "x = 5", 5),
         (["null", "int", "string"], "x.member0 = 5", 5),
         ("null", "x IS NULL", None),

@@ -29,7 +29,7 @@ NOT_ONE = {
     "http_server/body.py: {most_bytes} bytes",
     "pipeline/reading/sql_server/login.py: {_SHORTEST} characters",
     "pipeline/settings/report_settings.py: {_LONGEST_NAME} characters",
-    "pipeline/decoding/writer_types.py: {_MOST_TYPES} parts",
+    "pipeline/decoding/common_type.py: {_MOST_TYPES} parts",
     "pipeline/reading/dashboard/shared_views.py: {_PENDING} other pages",
     "pipeline/reading/sql_server/client_session.py: {_MOST_PREPARED} statements",
     "pipeline/reading/sql_server/client_session.py: {_MOST_TEXT} characters",
