@@ -15,8 +15,9 @@ from pipeline.kafka.ranges import TopicRanges
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.model import KafkaSettings, SparkSettings
 from producers.encode import header
-from schemas.fields import EventSchemas
+from schemas.fields import EventFields, EventSchemas
 from tests.fuzz.bulk import Bulk
+from tests.fuzz.random_versions import Kind, Version, is_same, random_kind
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import MAPPED, NOW, record
 from tests.support.kafka_cluster import Cluster
@@ -24,6 +25,8 @@ from tests.support.seeds import SEED
 
 pytestmark = pytest.mark.broker
 
+TOPICS, FEW = 5, 300
+"""Sets of random versions, and the records of each."""
 COUNT: Final = 20_000
 """Records of a partition: more than two batches of columns."""
 PLACE: Final = {"type": "record", "name": "Place", "fields": [
@@ -100,3 +103,28 @@ def test_rows_of_mixed_versions_have_the_values_of_their_records_however_the_ran
         found = [row.asDict(recursive=True) for row in rows.orderBy("offset").select(*columns).collect()]
         for offset, (row, fields) in enumerate(zip(found, sent[start:end], strict=True), start):
             assert {name: row[name] for name in KINDS} == {name: fields.get(name) for name in KINDS}, offset
+
+
+def test_rows_of_random_versions_have_the_values_of_their_records(
+    broker: Cluster, make_topic: Callable[..., str]
+) -> None:
+    chance, topic = Random(SEED), make_topic(1)
+    spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
+    kafka = KafkaSettings(bootstrap_servers=broker.bootstrap_servers, topic=topic)
+    bulk = Bulk(broker.bootstrap_servers, topic, 1, NOW)
+    for start in range(0, TOPICS * FEW, FEW):
+        further = Kind("record", [random_kind(chance) for _ in range(4)], is_renamed=True)
+        versions = {schema_id: Version(chance, index, 3, further) for index, schema_id in enumerate((7, 8, 9))}
+        parsed = {schema_id: fastavro.parse_schema(version.schema) for schema_id, version in versions.items()}
+        chosen = [chance.choice([*versions]) for _ in range(FEW)]
+        events = [versions[schema_id].event() for schema_id in chosen]
+        values = [encoded(schema_id, event, parsed) for schema_id, (event, _) in zip(chosen, events, strict=True)]
+        bulk.send(values, [None] * FEW)
+        texts = {schema_id: json.dumps(version.schema) for schema_id, version in versions.items()}
+        names = [f"f{at}_0" for at in range(4)]
+        plan = reader(EventSchemas(texts, EventFields(user="who.id", time="t", kind="")), " = ".join(names))
+        rows = TopicRanges(spark, kafka, {0: start}, {0: start + FEW}).read(plan.plan).orderBy("offset")
+        for row, (_, expected) in zip(rows.select(*plan.columns).collect(), events, strict=True):
+            found = row.asDict(recursive=True)
+            assert found["user_id"] == "ann"
+            assert is_same({name: found[name] for name in names}, expected), (texts, found, expected)
