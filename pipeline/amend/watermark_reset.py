@@ -4,7 +4,7 @@ One commit to the ledger opens an epoch, so a running service is replaced. The n
 window stays closed if it has ended by the clock and is published, or if its panes were merged.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -25,7 +25,7 @@ from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.opening import Opening, Reset
 from pipeline.tables.query import rows_of
 from pipeline.tables.schemas import CORRECTIONS, EVENT_IDS, PANES, find_table
-from pipeline.tables.transactions import DROPPED_APP, FORGOTTEN_BEFORE_APP, MERGED_APP, version_of
+from pipeline.tables.transactions import FORGOTTEN_BEFORE_APP, MERGED_APP, version_of
 
 _CORRECTED_SQL: Final = """
 SELECT greatest(max(corrections.window_end_ms), max(CAST(result.window_end AS BIGINT) / 1000)) AS latest
@@ -82,25 +82,9 @@ def _opening(warehouse: str, last: LedgerRow, before: Opening, reset: Reset) -> 
         before.policy, before.closed, last.watermark, [report.name for report in before.policy.reports]
     )
     last_batch = last.batch if last.batch % EPOCH else before.last_batch
-    dropped = _dropped(warehouse, closed, last_batch)
+    dropped = layout.dropped_until(warehouse, closed, [*Ledger(warehouse).openings(last_batch // EPOCH).values()])
     lowered = {name: max(min(until, reset.watermark), dropped[name]) for name, until in closed.items()}
     return replace(before, closed=lowered, last_batch=last_batch, reset=reset, process=None)
-
-
-def _dropped(warehouse: str, names: Iterable[str], last_batch: int) -> dict[str, int]:
-    """Returns by report the end, in ms, up to which it stays closed: its panes were dropped, or will be; 0 without.
-
-    Without panes from before it was taken out, its windows would count a part of their events.
-    """
-    panes = find_table(PANES.name, warehouse)
-    openings = Ledger(warehouse).openings(last_batch // EPOCH).values()
-    always = set.intersection(*({report.name for report in opening.policy.reports} for opening in openings))
-    ends = {name: version_of(panes, f"{DROPPED_APP}{name}") for name in names}
-    for name in ends.keys() - always:
-        # The start that took it out may have died before it dropped the panes: the next start will.
-        if table := find_table(name, warehouse):
-            ends[name] = max(ends[name], latest_end(table))
-    return ends
 
 
 def _batch(rows: Sequence[LedgerRow], opening: Opening, watermark: int) -> Batch:

@@ -52,6 +52,8 @@ class StartFacts:
     """The ledger's newest batch; empty in a new warehouse."""
     openings: Sequence[Opening]
     """The opening of the last epoch with a batch, and those after it, in order; empty in a new warehouse."""
+    dropped: Mapping[str, int]
+    """By configured report the end, in ms, up to which it stays closed because its panes were dropped."""
     topic: TopicState
     now: int
     """The service's clock, in milliseconds."""
@@ -156,15 +158,26 @@ def require_tables_of_one_time(ground: Ground) -> None:
 def gather(ground: Ground, kafka: KafkaSettings, rows: Sequence[LedgerRow]) -> StartFacts:
     """Reads tables and topic. Raises SetUpError if they do not fit together, TransientError without a broker."""
     layout.check_results(ground.warehouse, ground.policy)
-    openings = list[Opening]()
+    openings, dropped = list[Opening](), dict[str, int]()
     if rows:
         newest = ground.ledger.opening(rows[0].epoch)
         openings = [*ground.ledger.openings(_last_batch(rows, newest) // EPOCH).values()]
+        names = [report.name for report in ground.policy.reports]
+        dropped = layout.dropped_until(ground.warehouse, names, openings)
     topic = ground.topic
     start = {} if rows else topic.positions(parse_start_position(kafka.start))
     state = TopicState(topic.identity(), topic.earliest(), topic.log_ends(), start)
     return StartFacts(
-        ground.warehouse, ground.policy, kafka, ground.pseudonyms, ground.meaning, rows, openings, state, ground.now()
+        ground.warehouse,
+        ground.policy,
+        kafka,
+        ground.pseudonyms,
+        ground.meaning,
+        rows,
+        openings,
+        dropped,
+        state,
+        ground.now(),
     )
 
 
@@ -265,5 +278,6 @@ def _opening(found: StartFacts) -> Opening:
         return Opening(found.policy, {}, identity.cluster_id, identity.topic_id, pseudonyms=key)
     names = [report.name for report in found.policy.reports]
     closed = settings_change.closed(before.policy, before.closed, found.rows[0].watermark, names)
+    closed |= {name: max(closed[name], until) for name, until in found.dropped.items()}
     policy, last_batch = with_closed(found.policy, closed), _last_batch(found.rows, before)
     return Opening(policy, closed, identity.cluster_id, identity.topic_id, last_batch, pseudonyms=key)

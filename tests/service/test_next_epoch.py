@@ -27,7 +27,7 @@ POLICY = policy_of(MINUTES)
 KAFKA = KafkaSettings(topic="t", bootstrap_servers="b:9092")
 TOPIC = TopicState(Identity("c", "id"), {0: 0, 1: 0}, {0: 100, 1: 100}, {})
 MEANING = Meaning.of(Settings())
-NEW = StartFacts("w", POLICY, KAFKA, None, MEANING, [], [], replace(TOPIC, start={0: 7, 1: 0}), NOW)
+NEW = StartFacts("w", POLICY, KAFKA, None, MEANING, [], [], {}, replace(TOPIC, start={0: 7, 1: 0}), NOW)
 OPENING = Opening(POLICY, {}, "c", "id")
 
 
