@@ -59,7 +59,7 @@ def reset(warehouse: str, to_ms: int | None, reason: str, *, confirmed: bool) ->
     if watermark >= rows[0].watermark:
         raise SetUpError(f"the watermark is {was}, no later than {will}: there is nothing to lower")
     if confirmed:
-        _open(warehouse, rows, _opening(warehouse, rows[0], before, Reset(watermark, reason)), watermark)
+        _open(warehouse, rows, _opening(rows[0], before, Reset(watermark, reason)), watermark)
     done = "is lowered" if confirmed else "would be lowered; say --yes to do it"
     return f"The watermark of {warehouse} {done}: from {was} to {will}."
 
@@ -77,13 +77,12 @@ def _every_report(opening: Opening, warehouse: str) -> list[Report]:
     return layout.stored_reports({*opening.closed, *(report.name for report in opening.policy.reports)}, warehouse)
 
 
-def _opening(warehouse: str, last: LedgerRow, before: Opening, reset: Reset) -> Opening:
+def _opening(last: LedgerRow, before: Opening, reset: Reset) -> Opening:
     closed = settings_change.closed(
         before.policy, before.closed, last.watermark, [report.name for report in before.policy.reports]
     )
     last_batch = last.batch if last.batch % EPOCH else before.last_batch
-    dropped = layout.dropped_until(warehouse, closed, [*Ledger(warehouse).openings(last_batch // EPOCH).values()])
-    lowered = {name: max(min(until, reset.watermark), dropped[name]) for name, until in closed.items()}
+    lowered = {name: min(until, reset.watermark) for name, until in closed.items()}
     return replace(before, closed=lowered, last_batch=last_batch, reset=reset, process=None)
 
 

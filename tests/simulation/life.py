@@ -71,8 +71,7 @@ class Life:
     def _possible(self, which: int) -> Rules:
         """Returns the settings of a start; after a reset no start takes a report out.
 
-        It would drop windows of which a wrong clock published rows: these stay, and a start that brings the report
-        back counts these windows again.
+        It would drop windows of which a wrong clock published rows: the model has no rows without panes.
         """
         by_reports = sorted(self._settings, key=lambda settings: len(settings.names))
         return by_reports[-1] if self._is_reset and self._changes_reports else self._settings[which]

@@ -64,8 +64,7 @@ calendar; strategy and lag of the watermark; idle partitions; deduplication and 
 
 After each reset the live views, and in the end all tables and live views, must equal the model. It takes the
 watermark from the ledger, so strategies and idleness are proved by transcripts and not by lives. After a reset no start
-takes a report out: rows that a wrong clock published of its open windows would stay, the live view would show them as
-closed, and a start that brings the report back would count these windows again without the earlier events. No reset
+takes a report out: the model has no rows without panes, which a wrong clock published and the start leaves. No reset
 follows a correction, because the model adds late events by what is final in the end; scenes play that order.
 
 The code of the service and the Delta tables are the project's own. Only handles of tables are used again, because
