@@ -37,7 +37,8 @@ class Eyes:
         return [f"{one['id']}: {node['html'][:200]}" for one in found["violations"] for node in one["nodes"]]
 
     def overflow(self) -> int:
-        """Returns how many pixels the page is wider than its window."""
+        """Returns how many pixels the page is wider than its window, once its style is loaded."""
+        self.page.wait_for_load_state("load")
         return int(self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
 
     def say(self, selector: str) -> str:
