@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.amend.erase.erasure import erase_person
+from pipeline.amend.erase import pane_erasure
+from pipeline.amend.erase.erasure import _named, erase_person
 from pipeline.amend.erase.pane_erasure import remove
 from pipeline.errors import TransientError
 from pipeline.event_time.firing import Firing
@@ -78,6 +79,16 @@ class Meanwhile(ResultKind[Firing]):
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:
         return self._kind.merges(runs, panes, final, cutoff)
+
+
+def test_a_run_that_ends_leaves_the_mark_of_a_run_for_another_user(tmp_path: Path) -> None:
+    Site(tmp_path, SMALL).open().batch(Event(1, WHOM), Event(2)).batch(Event(21))
+    (tables, bob), (_, ann) = (_named(Settings(warehouse=str(tmp_path)), user) for user in (WHOM, "ann"))
+    remove(tables, bob)
+    pane_erasure.finish(tables, ann)
+    assert pane_erasure.is_pending(tables, bob)
+    pane_erasure.finish(tables, bob)
+    assert not pane_erasure.is_pending(tables, bob)
 
 
 def test_rows_that_were_made_before_an_erasure_are_not_written_after_it(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def _from_tables(tables: PersonalTables, person: Person) -> tuple[PersonalTables
         pane_erasure.rename(tables, person)
         remove_corrections(tables, person)
         remove_rows(tables, person)
-        pane_erasure.finish(tables)
+        pane_erasure.finish(tables, person)
     _record(tables, rows)
     raise TransientError(
         "events of the user keep coming, or a service that was killed has left some: stop them, or start it, and "

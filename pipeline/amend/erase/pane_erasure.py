@@ -48,11 +48,12 @@ def is_pending(tables: PersonalTables, person: Person) -> bool:
     return person.is_meant_by(table.transaction_version(ERASING_APP) or 0)
 
 
-def finish(tables: PersonalTables) -> None:
-    """Removes the hash of the user."""
-    handle = Handle(PANES.uri(tables.warehouse))
-    while not handle.swap(PANES.schema.empty_table(), by=None, transactions=[Transaction(ERASING_APP, 0)]):
-        pass
+def finish(tables: PersonalTables, person: Person) -> None:
+    """Removes the hash of the user, unless another run has, and one for another user may have begun since."""
+    handle, done = Handle(PANES.uri(tables.warehouse)), [Transaction(ERASING_APP, 0)]
+    while person.is_meant_by(handle.last(ERASING_APP)):
+        if handle.swap(PANES.schema.empty_table(), by=None, transactions=done):
+            return
 
 
 def rename(tables: PersonalTables, person: Person) -> None:
