@@ -21,7 +21,7 @@ _ROCKSDB: Final = {
 
 
 ONE_REPORT: Final = "tidemark"
-DEFAULT_REPORTS: Final = "tidemark, three reports"
+THREE_REPORTS: Final = "tidemark, three reports"
 
 
 class Job(StrEnum):
@@ -84,7 +84,7 @@ def _ours(batches: Sequence[int | None]) -> list[Contestant]:
     """Returns Tidemark with the peers' report, in each batch size, and with more reports."""
     return [
         *(Contestant(Job.OURS, ONE_REPORT, batch) for batch in batches),
-        Contestant(Job.OURS, DEFAULT_REPORTS, batches[0], reports=Reports.DEFAULT),
+        Contestant(Job.OURS, THREE_REPORTS, batches[0], reports=Reports.DEFAULT),
         Contestant(Job.OURS, "tidemark, eight reports", batches[0], reports=Reports.ALL_KEYS),
     ]
 

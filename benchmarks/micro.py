@@ -15,7 +15,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from rich.table import Table
 
-from benchmarks.contestants import DEFAULT_REPORTS, ONE_REPORT, Contestant, Job
+from benchmarks.contestants import ONE_REPORT, THREE_REPORTS, Contestant, Job
 from benchmarks.drain import drain_alone
 from benchmarks.report import by_number, figures_table
 from benchmarks.rows import rows_of
@@ -87,7 +87,7 @@ def year(broker: Broker, topic: str, events: int, batches: int, work: Path) -> d
     """
     found = {}
     for size in (max(1, events // batches), None):
-        contestant = Contestant(Job.OURS, DEFAULT_REPORTS, size, reports=Reports.DEFAULT)
+        contestant = Contestant(Job.OURS, THREE_REPORTS, size, reports=Reports.DEFAULT)
         folder = str(work / f"year-{size}")
         task = Task(broker.bootstrap_servers, topic, events, folder, batch=size, drains=1, reports=Reports.DEFAULT)
         [drain] = drain_alone(contestant, task)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from benchmarks.task import Reports, Task
+from benchmarks.task import Task
 from pipeline.settings.model import Settings
 
 
@@ -18,8 +18,8 @@ def service_settings(task: Task, warehouse: Path, batch: dict[str, Any]) -> Sett
         "dead_letters": {"limit": 1},
         "spark": {"conf": task.conf},
     }
-    keys_by_name = Reports(task.reports).keys.items()
-    sections["reports"] = {name: {"keys": [*keys], "window": task.window or None} for name, keys in keys_by_name}
+    window = task.window or None
+    sections["reports"] = {name: {"keys": [*keys], "window": window} for name, keys in task.keys.items()}
     if task.format != "avro":
         sections["schemas"] = {"format": task.format}
     if task.deduplicate != "off":

@@ -8,7 +8,7 @@ from typing import Final
 
 from rich.table import Table
 
-from benchmarks.contestants import DEFAULT_REPORTS, ONE_REPORT, Contestant, Job
+from benchmarks.contestants import ONE_REPORT, THREE_REPORTS, Contestant, Job
 from benchmarks.data import backlog
 from benchmarks.drain import drain_alone
 from benchmarks.report import figures_table
@@ -20,7 +20,7 @@ ROUNDS: Final = 3
 """Number of rounds over all contestants."""
 _CONTESTANTS: Final = (
     Contestant(Job.OURS, ONE_REPORT),
-    Contestant(Job.OURS, DEFAULT_REPORTS, reports=Reports.DEFAULT),
+    Contestant(Job.OURS, THREE_REPORTS, reports=Reports.DEFAULT),
     Contestant(Job.TUNED, "textbook, tuned"),
     Contestant(Job.DEFAULTS, "textbook, default settings"),
 )

@@ -74,6 +74,11 @@ class Task:
         return json.dumps(asdict(self))
 
     @property
+    def keys(self) -> dict[str, tuple[str, ...]]:
+        """The keys of each report by its name; in a task that was JSON the reports are their name."""
+        return Reports(self.reports).keys
+
+    @property
     def result(self) -> Path:
         """The file to which the process writes its drains."""
         return Path(self.work, "result.json")

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from rich.table import Table
 
-from benchmarks.contestants import DEFAULT_REPORTS, Contestant, Job
+from benchmarks.contestants import THREE_REPORTS, Contestant, Job
 from benchmarks.data import Crowd, backlog
 from benchmarks.drain import Plan, drain_alone
 from benchmarks.drain_report import WRITTEN
@@ -42,7 +42,7 @@ def drains_by_crowd(
                 task = Task(
                     broker.bootstrap_servers, topic, plan.events, folder, drains=plan.drains, reports=Reports.DEFAULT
                 )  # fmt: skip
-                yield crowd, drain_alone(Contestant(Job.OURS, DEFAULT_REPORTS, reports=Reports.DEFAULT), task)
+                yield crowd, drain_alone(Contestant(Job.OURS, THREE_REPORTS, reports=Reports.DEFAULT), task)
 
 
 def figures(rounds: Mapping[_K, list[list[Drain]]], events: int) -> dict[str, dict[str, Any]]:

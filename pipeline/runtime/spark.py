@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 from pyspark import SparkConf, SparkContext
 from pyspark.logger import PySparkLogger
@@ -13,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from pipeline.logs import LogFormat
 from pipeline.runtime import classes, limits
-from pipeline.runtime.account import has_account, without_account
+from pipeline.runtime.account import has_account
 from pipeline.runtime.connector import connector_jar
 from pipeline.runtime.jars import jars_of
 from pipeline.runtime.java import use_java
@@ -62,6 +63,7 @@ CLOSED: Final = {
 """Properties if driver and executor are one process: no other process has a reason to connect to it."""
 _JARS: Final = "spark.jars"
 _MEMORY: Final = "spark.driver.memory"
+_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _AT_START: Final = frozenset(
     {
         _MEMORY,
@@ -69,7 +71,7 @@ _AT_START: Final = frozenset(
         _JARS,
         "spark.driver.defaultJavaOptions",
         "spark.driver.extraClassPath",
-        "spark.driver.extraJavaOptions",
+        _OPTIONS,
         "spark.driver.extraLibraryPath",
         # Spark's launcher opens the jars, and Hadoop uses that class for the whole process.
         "spark.hadoop.fs.file.impl",
@@ -146,13 +148,7 @@ def _new_session(settings: SparkSettings, log_format: LogFormat, jar_sets: Seque
     if "spark.local.dir" in settings.conf:
         properties["spark.local.dir"] = _private(settings.conf["spark.local.dir"])
     properties["spark.redaction.regex"] = _redaction(properties["spark.redaction.regex"], settings.conf)
-    at_start = {name: value for name, value in properties.items() if name in _AT_START}
-    is_known = has_account()
-    if not is_known:
-        at_start = without_account(at_start, own_folder())
-    start_java(SparkConf(loadDefaults=False).setAll([*at_start.items()]))
-    if not is_known:
-        log_in("tidemark")
+    _start({name: value for name, value in properties.items() if name in _AT_START})
     conf = SparkConf().setAll([*properties.items()])
     if (conf.get("spark.master") or "").startswith("local"):
         conf.setAll([(name, conf.get(name, value) or value) for name, value in CLOSED.items()])
@@ -163,6 +159,30 @@ def _new_session(settings: SparkSettings, log_format: LogFormat, jar_sets: Seque
     return SparkSession.builder.config(
         map={name: value for name, value in properties.items() if name not in hadoop}
     ).getOrCreate()
+
+
+def _start(properties: Mapping[str, str]) -> None:
+    """Starts Java with these properties, under any user id."""
+    is_known = has_account()
+    at_start = properties if is_known else _without_account(properties)
+    start_java(SparkConf(loadDefaults=False).setAll([*at_start.items()]))
+    if not is_known:
+        log_in("tidemark")
+
+
+def _without_account(properties: Mapping[str, str]) -> dict[str, str]:
+    """Returns the properties by which Java starts under a user id without an entry in passwd.
+
+    Java calls its home directory `?`, in which spark-submit refuses to have its cache. And Hadoop's client, which would
+    look for jars, fails without a name of the user, so spark-submit must not use it: `local:` is for files that exist.
+    """
+    home, jars = own_folder(), properties.get(_JARS, "").split(",")
+    return {
+        "spark.jars.ivy": str(home / "ivy"),
+        **properties,
+        _OPTIONS: f'"-Duser.home={home}" {properties.get(_OPTIONS, "")}',
+        _JARS: ",".join(f"local:{quote(jar)}" if jar.startswith("/") else jar for jar in jars),
+    }
 
 
 def _private(folders: str) -> str:
@@ -202,6 +222,6 @@ def _deployment(settings: SparkSettings, log_format: LogFormat, jar_sets: Sequen
         # Spark creates this folder and never fills it; by default it is in the working directory.
         "spark.sql.warehouse.dir": (scratch / "spark-warehouse").as_uri(),
         "spark.sql.shuffle.partitions": str(limits.cores()),
-        "spark.driver.extraJavaOptions": f'{JVM_OPTIONS} "-Djava.io.tmpdir={scratch}" {log4j} {archive}',
+        _OPTIONS: f'{JVM_OPTIONS} "-Djava.io.tmpdir={scratch}" {log4j} {archive}',
         _JARS: ",".join(str(jar) for jar in (*jars, connector_jar())),
     }

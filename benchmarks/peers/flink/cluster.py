@@ -5,12 +5,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from benchmarks.errors import BenchmarkError
 from benchmarks.peers.own_schemas import writer_and_reader_schema
-from benchmarks.task import Reports, Task
+from benchmarks.task import Task
 from command_line.times import duration_ms
 from demo.die_with_parent import dying_with_parent
 from dev.flink import command, compiled, compiler, flink_jars
@@ -38,12 +39,11 @@ def drain_settings(task: Task, api: Api, checkpoint_ms: int | None = None, more:
     """
     kafka = KafkaSettings(bootstrap_servers=task.bootstrap_servers, topic=task.topic)
     options = source_options(kafka, BatchSettings(), {})
-    keys = result_keys(task)
-    writer, reader = writer_and_reader_schema([*dict.fromkeys(filter(None, ",".join(keys.values()).split(","))), *more])
+    writer, reader = writer_and_reader_schema(chain(*task.keys.values(), more))
     return {
         "job": api,
         "format": task.format,
-        "keys": keys,
+        "keys": {name: ",".join(keys) for name, keys in task.keys.items()},
         "topic": task.topic,
         "consumer": {k.removeprefix(_CONSUMER): v for k, v in options.items() if k.startswith(_CONSUMER)},
         "writerSchema": writer,
@@ -62,11 +62,6 @@ def drain_settings(task: Task, api: Api, checkpoint_ms: int | None = None, more:
 def jvm_options() -> list[str]:
     """Returns the options of Flink's JVM, which are Tidemark's."""
     return [f"-Xmx{heap()}", *JVM_OPTIONS.split()]
-
-
-def result_keys(task: Task) -> dict[str, str]:
-    """Returns the keys of each result table, with commas: those of the service's reports."""
-    return {name: ",".join(keys) for name, keys in Reports(task.reports).keys.items()}
 
 
 def require() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from benchmarks.errors import BenchmarkError
 from benchmarks.measure import Stopwatch
 from benchmarks.peers.flink.check import WINDOWS, check
-from benchmarks.peers.flink.cluster import Api, mini_cluster, result_keys
+from benchmarks.peers.flink.cluster import Api, mini_cluster
 from benchmarks.task import Drain, Task, serve
 from producers.truth import Truth
 
@@ -25,6 +25,6 @@ def _drain(into: Callable[[Path], int], folder: Path, truth: Truth, task: Task, 
     """Drains once, timed from the definition of the job to its end, when its last file is committed."""
     with Stopwatch() as watch:
         dropped = into(folder)
-    others = result_keys(task).keys() - {WINDOWS}
+    others = task.keys.keys() - {WINDOWS}
     found = check(folder, truth, has_late_file=api == "datastream", others=others)
     return Drain(watch.seconds, watch.cpu_seconds, found["windows"], {"totals": found, "late_rows_dropped": dropped})
