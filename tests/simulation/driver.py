@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, as_completed, wait
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice, takewhile
 from multiprocessing import get_context
@@ -23,13 +24,18 @@ _ROUND: Final = 10
 def in_parallel(searches: Iterable[Search], workers: int, minutes: float = math.inf) -> Iterator[Tally]:
     """Yields what came of each search, in the order in which they end; after `minutes` no other search starts."""
     until = time.time() + minutes * 60
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-    try:
+    with _ending(ProcessPoolExecutor(workers, get_context("spawn"))) as pool:
         for task in as_completed([pool.submit(_run, search, until) for search in searches]):
             if tally := task.result():
                 yield tally
+
+
+@contextmanager
+def _ending(pool: ProcessPoolExecutor) -> Iterator[ProcessPoolExecutor]:
+    """Waits for a pool in the end, but not after an error, so that an interrupted search can remove its folder."""
+    try:
+        yield pool
     except BaseException:
-        # Without waiting, so that an interrupted search can remove its folder at once.
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown()
@@ -57,17 +63,13 @@ def lives(seeds: Iterable[int], workers: int, minutes: float = math.inf) -> Iter
     until = time.time() + minutes * 60
     left = takewhile(lambda _: time.time() < until, seeds)
     context = get_context("spawn")
-    pool = ProcessPoolExecutor(workers, context, _stay_on_a_core, (context.Value("i", 0),))
-    try:
+    pinned = ProcessPoolExecutor(workers, context, _stay_on_a_core, (context.Value("i", 0),))
+    with _ending(pinned) as pool:
         playing = {pool.submit(live, seed) for seed in islice(left, 2 * workers)}
         while playing:
             done, playing = wait(playing, return_when=FIRST_COMPLETED)
             playing |= {pool.submit(live, seed) for seed in islice(left, len(done))}
             yield from (task.result() for task in done)
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    pool.shutdown()
 
 
 def _stay_on_a_core(started: Any) -> None:

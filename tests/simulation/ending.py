@@ -78,13 +78,12 @@ def _of_the_end(cast: Cast) -> Iterator[str]:
 def _of_tables(cast: Cast, *, at_end: bool = True) -> list[str]:
     """Compares tables and live views with the model; before the end live views alone, as erasures go on."""
     scene, warehouse = cast.scene, cast.warehouse
-    known = verbs.rules_by_epoch(warehouse, scene.known)
+    known, adds = verbs.rules_by_epoch(warehouse, scene.known), ("correct" in scene.has, "replay" in scene.has)
+    ledger, marks = judge.ledger_of(warehouse), verbs.marks(warehouse, scene.rules)
+    removed = verbs.removed(warehouse, scene.rules)
     findings = list[list[str]]()
     for drops in (True, False):
-        adds = "correct" in scene.has, "replay" in scene.has
-        model = Model(scene.topic, known, *adds, scene.erased, verbs.marks(warehouse, scene.rules), drops)
-        expected = model.replay(judge.ledger_of(warehouse))
-        removed = verbs.removed(warehouse, scene.rules)
+        expected = Model(scene.topic, known, *adds, scene.erased, marks, drops).replay(ledger)
         tables = judge.table_findings(warehouse, expected, scene.rules, removed) if at_end else ()
         findings.append([*tables, *live_findings(warehouse, expected, removed)])
         if not findings[-1]:

@@ -72,7 +72,7 @@ class Model:
     _totals: Counter[Key] = field(default_factory=Counter)
     _closed: dict[str, int] = field(default_factory=dict)
     _dropped: dict[str, int] = field(default_factory=dict)
-    """The last published end of each report that was taken out: its panes are gone, so no reset goes below."""
+    """The last published end of each report that was taken out: its panes are gone, so its windows stay closed."""
     _forgotten: int = _NEVER
     """Ids of events before it may be forgotten, also if a report that comes back has windows for them."""
     _missed: list[_Missed] = field(default_factory=list)

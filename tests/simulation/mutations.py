@@ -29,12 +29,18 @@ class Mutation:
     def apply(self) -> None:
         """Takes the protection back in this process. Raises AttributeError where it does not exist any more."""
         for path, change in self.patches.items():
-            module, name = path.split(":")
-            owner: Any = import_module(module)
-            *outer, last = name.split(".")
-            for part in outer:
-                owner = getattr(owner, part)
-            setattr(owner, last, change(getattr(owner, last)))
+            owner, name, original = attribute_at(path)
+            setattr(owner, name, change(original))
+
+
+def attribute_at(path: str) -> tuple[Any, str, Any]:
+    """Returns the owner of an attribute, its last name, and the attribute. Raises AttributeError without it."""
+    module, name = path.split(":")
+    owner: Any = import_module(module)
+    *outer, last = name.split(".")
+    for part in outer:
+        owner = getattr(owner, part)
+    return owner, last, getattr(owner, last)
 
 
 _NEWEST_SQL: Final = "  WHERE batch = (SELECT max(batch) FROM {ledger})\n"
@@ -183,8 +189,8 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
         (("start-reset.ended_twice", "none"), ("start-reset.wrong_twice", "none")),
     ),
     "dropped panes": Mutation(
-        "a reset opens no window of a report whose panes were dropped",
-        {"pipeline.amend.watermark_reset:DROPPED_APP": lambda _: "no such mark:"},
+        "a start opens no window of a report whose panes were dropped",
+        {"pipeline.results.layout:DROPPED_APP": lambda _: "no such mark:"},
         (("other_start-reset-start.without_visits", "none"), ("reset-other_start-start.without_visits", "none")),
     ),
     "corrected sessions": Mutation(

@@ -4,6 +4,7 @@ from typing import Any
 
 from tests.simulation.events import MINUTE, NOON, events
 from tests.simulation.model import Model
+from tests.simulation.mutations import MUTATIONS, attribute_at
 from tests.simulation.page import PAGE, kept_searches, oldest_first, page
 from tests.simulation.play import Plan
 from tests.simulation.rules import COUNTS, GRID, GROWING, HOURS, SESSIONS, Rules
@@ -29,6 +30,12 @@ def expected(text: str, rules: Rules, *batches: tuple[int, int, float | None, fl
 def in_minutes(key: tuple[Any, ...]) -> tuple[Any, ...]:
     user, start, end, *numbers = key
     return user, (start - NOON) / MINUTE, (end - NOON) / MINUTE, *numbers
+
+
+def test_each_protection_that_may_be_taken_back_exists() -> None:
+    for mutation in MUTATIONS.values():
+        for path in mutation.patches:
+            attribute_at(path)  # raises AttributeError
 
 
 def test_the_model_counts_what_is_in_time_and_rejects_what_is_late() -> None:
