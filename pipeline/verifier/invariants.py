@@ -7,6 +7,7 @@ from typing import Final
 from pipeline.errors import SetUpError
 from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, EVENT_IDS, LEDGER, PANES
+from pipeline.tables.store_errors import STORE_ERRORS, is_of_store
 from pipeline.verifier import (
     conservation,
     copied_tables,
@@ -61,14 +62,18 @@ def verify(warehouse: str, *, hides_values: bool = False) -> Verification:
     of them are read and checked again.
     """
     require_warehouse(warehouse)
-    tables = read(warehouse)
-    verification, reads = _verify(tables, hides_values=hides_values), 1
-    while not verification.is_sound and not tables.is_current():
-        if reads >= (_MOST_READS_OF_FILES if verification.findings[-1].violation_count else _MOST_READS):
-            break
-        tables = read(warehouse)
-        verification, reads = _verify(tables, hides_values=hides_values), reads + 1
-    return verification
+    reads = 0
+    while True:
+        tables, reads = read(warehouse), reads + 1
+        try:
+            verification = _verify(tables, hides_values=hides_values)
+        except SetUpError:
+            if reads >= _MOST_READS_OF_FILES or tables.is_current():
+                raise
+            continue
+        most = _MOST_READS_OF_FILES if verification.findings[-1].violation_count else _MOST_READS
+        if verification.is_sound or reads >= most or tables.is_current():
+            return verification
 
 
 def _verify(tables: WarehouseSnapshot, *, hides_values: bool) -> Verification:
@@ -89,6 +94,8 @@ def check_invariant(
         return finding
     try:
         invariant.check(tables, finding)
-    except OSError as error:
+    except STORE_ERRORS as error:
+        if not is_of_store(error):
+            raise
         raise SetUpError(f"the warehouse {tables.warehouse} cannot be read: {first_line(error)}. Try again") from error
     return finding
