@@ -1,7 +1,7 @@
 """Creates the tables of a warehouse, upgrades those of older versions, and stores the definition of each report."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from types import MappingProxyType
@@ -15,12 +15,11 @@ from pipeline.event_time.reports import Report
 from pipeline.event_time.table_retention import TableRetention
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.results.buckets import migrate
-from pipeline.results.result_table import latest_end
 from pipeline.settings.durations import write_milliseconds
 from pipeline.tables.dictionary import COMMENT, comment_of
 from pipeline.tables.durable import mend
 from pipeline.tables.handle import CommitFunction, Handle, create_table
-from pipeline.tables.opening import Opening, report_from_json, report_to_json
+from pipeline.tables.opening import report_from_json, report_to_json
 from pipeline.tables.schemas import (
     DEAD_LETTERS,
     EVENT_IDS,
@@ -33,7 +32,6 @@ from pipeline.tables.schemas import (
     is_table,
     results_of,
 )
-from pipeline.tables.transactions import DROPPED_APP, version_of
 from pipeline.tuning import STANDARD, Tuning
 
 _STORED_AS: Final = "tidemark.report"
@@ -163,19 +161,3 @@ def _stored(name: str, warehouse: str) -> dict[str, Any]:
 def _find_stored(name: str, warehouse: str) -> dict[str, Any] | None:
     table = find_table(name, warehouse)
     return json.loads(table.metadata().configuration[_STORED_AS]) if table else None
-
-
-def dropped_until(warehouse: str, names: Iterable[str], openings: Sequence[Opening]) -> dict[str, int]:
-    """Returns by report the end, in ms, up to which it stays closed: its panes were dropped, or will be; 0 without.
-
-    Without panes from before it was taken out, its windows would count a part of their events. `openings` are those
-    since the last batch.
-    """
-    panes = find_table(PANES.name, warehouse)
-    always = set.intersection(*({report.name for report in opening.policy.reports} for opening in openings))
-    ends = {name: version_of(panes, f"{DROPPED_APP}{name}") for name in names}
-    for name in ends.keys() - always:
-        # The start that took it out may have died before it dropped the panes: the next start will.
-        if table := find_table(name, warehouse):
-            ends[name] = max(ends[name], latest_end(table))
-    return ends

@@ -14,10 +14,10 @@ from pipeline.event_time import lateness, rules
 from pipeline.event_time.reports import Report
 from pipeline.results.kind_registry import kind_of
 from pipeline.results.measure_sql import so_far_sql
+from pipeline.results.missing_panes import missing_until
 from pipeline.results.result_kind import WindowKind, keys_sql
 from pipeline.tables.engines import Engine
 from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, result_of
-from pipeline.tables.transactions import DROPPED_APP, version_of
 
 _LIVE_SQL: Final = """
 WITH now AS (
@@ -46,8 +46,7 @@ def live_sql(
     warehouse: str, report: Report, engine: Engine, *, corrected: bool, panes: DeltaTable | None = None
 ) -> str:
     """Returns the query of the view. `corrected`: the warehouse has a table of corrections; `panes` is its table."""
-    dropped = version_of(panes, f"{DROPPED_APP}{report.name}")
-    report = replace(report, closed_before_ms=max(dropped, report.closed_before_ms))
+    report = replace(report, closed_before_ms=max(missing_until(panes, report.name), report.closed_before_ms))
     kind, still = kind_of(report), engine.time(f"greatest(now.watermark, {report.closed_before_ms})")
     return _LIVE_SQL.format(
         no_watermark=rules.NO_WATERMARK,
@@ -64,7 +63,7 @@ def live_sql(
         end=engine.time("end_ms"),
         state=_state_sql(report, kind, engine, corrected=corrected),
         corrections=_corrections_sql(report, kind, warehouse, engine) if corrected else "",
-        # After a reset of the watermark a published window may be open again, unless its panes were dropped.
+        # After a reset of the watermark a published window may be open again, unless panes of it are missing.
         where=f" WHERE window_end <= {still}" if report.windows.by_time else "",
     )
 

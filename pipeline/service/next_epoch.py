@@ -18,6 +18,7 @@ from pipeline.event_time.watermark import Frontier, PartitionState
 from pipeline.kafka.topic import Identity
 from pipeline.pseudonyms import Pseudonyms
 from pipeline.results import layout
+from pipeline.results.missing_panes import will_be_missing_until
 from pipeline.service.resources import Ground
 from pipeline.service.same_topic import require_same
 from pipeline.settings.model import KafkaSettings
@@ -52,8 +53,8 @@ class StartFacts:
     """The ledger's newest batch; empty in a new warehouse."""
     openings: Sequence[Opening]
     """The opening of the last epoch with a batch, and those after it, in order; empty in a new warehouse."""
-    dropped: Mapping[str, int]
-    """By configured report the end, in ms, up to which it stays closed because its panes were dropped."""
+    missing: Mapping[str, int]
+    """By configured report the end, in ms, up to which it stays closed because panes are missing."""
     topic: TopicState
     now: int
     """The service's clock, in milliseconds."""
@@ -118,12 +119,17 @@ class NextEpoch:
     def last_policy(self, with_panes: Container[str]) -> Policy | None:
         """Returns the policy of dropped reports that have panes; None without such a report.
 
-        Their windows may have fired without being published. Without panes an earlier start came that far, and their
-        results cannot be recomputed.
+        Their windows may have fired without being published, and a reset opened some again. Without panes an earlier
+        start came that far, and their results cannot be recomputed.
         """
-        before = self.earlier[0].policy
-        reports = [report for report in before.reports if report.name in self.dropped and report.name in with_panes]
-        return replace(before, reports=tuple(reports), totals=None) if reports else None
+        before, names = self.earlier[0].policy, {name for name in self.dropped if name in with_panes}
+        put_back = min((opening.reset.watermark for opening in self.earlier if opening.reset), default=rules.NEVER)
+        reports = tuple(
+            replace(report, closed_before_ms=min(report.closed_before_ms, put_back))
+            for report in before.reports
+            if report.name in names
+        )
+        return replace(before, reports=reports, totals=None) if reports else None
 
 
 def _consumers(opening: Opening) -> set[str]:
@@ -158,12 +164,12 @@ def require_tables_of_one_time(ground: Ground) -> None:
 def gather(ground: Ground, kafka: KafkaSettings, rows: Sequence[LedgerRow]) -> StartFacts:
     """Reads tables and topic. Raises SetUpError if they do not fit together, TransientError without a broker."""
     layout.check_results(ground.warehouse, ground.policy)
-    openings, dropped = list[Opening](), dict[str, int]()
+    openings, missing = list[Opening](), dict[str, int]()
     if rows:
         newest = ground.ledger.opening(rows[0].epoch)
         openings = [*ground.ledger.openings(_last_batch(rows, newest) // EPOCH).values()]
-        names = [report.name for report in ground.policy.reports]
-        dropped = layout.dropped_until(ground.warehouse, names, openings)
+        names = [report.name for report in ground.policy.reports if report.windows.by_time]
+        missing = will_be_missing_until(ground.warehouse, names, openings)
     topic = ground.topic
     start = {} if rows else topic.positions(parse_start_position(kafka.start))
     state = TopicState(topic.identity(), topic.earliest(), topic.log_ends(), start)
@@ -175,7 +181,7 @@ def gather(ground: Ground, kafka: KafkaSettings, rows: Sequence[LedgerRow]) -> S
         ground.meaning,
         rows,
         openings,
-        dropped,
+        missing,
         state,
         ground.now(),
     )
@@ -278,6 +284,6 @@ def _opening(found: StartFacts) -> Opening:
         return Opening(found.policy, {}, identity.cluster_id, identity.topic_id, pseudonyms=key)
     names = [report.name for report in found.policy.reports]
     closed = settings_change.closed(before.policy, before.closed, found.rows[0].watermark, names)
-    closed |= {name: max(closed[name], until) for name, until in found.dropped.items()}
+    closed |= {name: max(closed[name], until) for name, until in found.missing.items()}
     policy, last_batch = with_closed(found.policy, closed), _last_batch(found.rows, before)
     return Opening(policy, closed, identity.cluster_id, identity.topic_id, last_batch, pseudonyms=key)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from pipeline.errors import TransientError
 from pipeline.event_time import rules, window_states
 from pipeline.event_time.event_ids import RememberedIds
 from pipeline.event_time.malformed import MalformedShare
@@ -19,6 +20,7 @@ from pipeline.event_time.window_states import States
 from pipeline.results import layout
 from pipeline.results.compaction import Compaction
 from pipeline.results.kind_registry import kinds_of
+from pipeline.results.missing_panes import missing_until
 from pipeline.results.publication import Publication
 from pipeline.results.result_table import Results, latest_end, published
 from pipeline.service.next_epoch import NextEpoch, next_epoch, remarks, require_tables_of_one_time
@@ -27,7 +29,8 @@ from pipeline.service.resources import Resources
 from pipeline.settings.model import KafkaSettings
 from pipeline.tables import event_id_table, housekeeping
 from pipeline.tables.fencing import replaced
-from pipeline.tables.schemas import result_of
+from pipeline.tables.opening import Opening
+from pipeline.tables.schemas import PANES, find_table, result_of
 
 _log = structlog.get_logger()
 
@@ -105,7 +108,20 @@ def _take_over(epoch: NextEpoch, resources: Resources) -> None:
     names = {*opening.closed, *(report.name for report in opening.policy.reports)}
     reports = layout.stored_reports(names, warehouse)
     housekeeping.take_over(warehouse, reports, batch_id, opening.closed if epoch.is_reset else None)
+    if epoch.is_reset:
+        _require_panes(warehouse, opening)
     housekeeping.remove_uncommitted(warehouse, opening.last_batch, batch_id)
+
+
+def _require_panes(warehouse: str, opening: Opening) -> None:
+    """Raises TransientError if the replaced service merged panes of windows after the epoch left these open.
+
+    It can do so until the tables are fenced, by a watermark that was since reset. The next attempt closes them.
+    """
+    panes = find_table(PANES.name, warehouse)
+    for report in opening.policy.reports:
+        if report.windows.by_time and missing_until(panes, report.name) > opening.closed[report.name]:
+            raise TransientError(f"the service before merged panes of {report.name} while this service started")
 
 
 def _drop_reports(epoch: NextEpoch, resources: Resources) -> None:

@@ -55,11 +55,12 @@ COMPACTION_APP: Final = "tidemark-compaction"
 compaction, read by the verifier and the metrics of disk traffic. It excludes nothing."""
 MERGED_APP: Final = "tidemark-merged:"
 """On `panes`, followed by the name of a report: windows that end at or before this time, in milliseconds, may lack some
-of their panes. Set by compaction, read by `tidemark reset-watermark`: it excludes a reset that opens them again."""
+of their panes. Set by compaction, read by `tidemark reset-watermark`, starts and live views: it excludes that these
+windows open again."""
 DROPPED_APP: Final = "tidemark-dropped:"
 """On `panes`, followed by the name of a report: windows that end at or before this time, in milliseconds, were
-published before the panes of the report were removed. Set by the start that takes the report out, read by `tidemark
-reset-watermark`: it excludes a reset that opens them again, without their panes."""
+published before the panes of the report were removed. Set by the start that takes the report out, read by starts and
+live views: it excludes that these windows open again, without their panes."""
 FORGOTTEN_BEFORE_APP: Final = "tidemark-forgotten-before"
 """On `event_ids`: ids of events from before this time, in milliseconds, were forgotten. Set by starts and maintenance,
 read by `tidemark reset-watermark`: it excludes a reset by which these events may count again."""

@@ -179,6 +179,16 @@ def test_a_dropped_report_is_final_and_publishes_its_last_windows_while_it_has_p
     assert [report.name for report in last.reports] == ["days"]
 
 
+def test_the_last_windows_of_a_dropped_report_are_closed_no_later_than_a_reset_put_the_watermark() -> None:
+    days = replace(DAYS, closed_before_ms=NOW)
+    opening = replace(OPENING, policy=policy_of(MINUTES, days), closed={"minutes": NOW, "days": NOW})
+    put_back = replace(opening, closed={"minutes": NOW - 9, "days": NOW - 9}, reset=Reset(NOW - 9, "a wrong clock"))
+    for openings, expected in (([opening], NOW), ([opening, put_back], NOW - 9)):
+        last = decide(replace(OLD, openings=openings)).last_policy({"days"})
+        assert last is not None
+        assert [report.closed_before_ms for report in last.reports] == [expected]
+
+
 def test_a_reset_since_the_last_batch_is_known() -> None:
     reset = replace(OPENING, reset=Reset(NOW - 9, "a wrong clock"))
     assert decide(replace(OLD, openings=[reset, OPENING])).is_reset

@@ -79,7 +79,7 @@ def _of_tables(cast: Cast, *, at_end: bool = True) -> list[str]:
     """Compares tables and live views with the model; before the end live views alone, as erasures go on."""
     scene, warehouse = cast.scene, cast.warehouse
     known, adds = verbs.rules_by_epoch(warehouse, scene.known), ("correct" in scene.has, "replay" in scene.has)
-    ledger, marks = judge.ledger_of(warehouse), verbs.marks(warehouse, scene.rules)
+    ledger, marks = judge.ledger_of(warehouse), verbs.marks_of(warehouse, scene.rules)
     removed = verbs.removed(warehouse, scene.rules)
     findings = list[list[str]]()
     for drops in (True, False):

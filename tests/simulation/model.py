@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from tests.simulation.events import Event, Topic
+from tests.simulation.marks import Marks, Place
 from tests.simulation.rules import Rules, Shape
 from tests.simulation.windows import Window, windows_of
 
@@ -17,9 +18,7 @@ Row = Mapping[str, Any]
 Key = tuple[Any, ...]
 Content = dict[str, Counter[Key]]
 """How often a table has a row, by table and by what the row contains."""
-Place = tuple[int, int]
-"""Partition and offset of a record."""
-_Missed = tuple[Shape, Event, tuple[Window, ...]]
+_Missed = tuple[Shape, Place, tuple[Window, ...]]
 
 
 @dataclass(slots=True)
@@ -58,8 +57,7 @@ class Model:
     """Whether rejected records, which are in order, were also added in order."""
     but: frozenset[str] = frozenset()
     """Users that were erased."""
-    marks: Mapping[str, int] = field(default_factory=dict)
-    """How far windows are final by the word of a report's table: until a publication comes, corrections wait."""
+    marks: Marks = field(default_factory=Marks)
     drops_open: bool = True
     """Whether a report that is taken out loses its open windows even if its epoch had no batch."""
     _grid: dict[str, Counter[Key]] = field(default_factory=dict)
@@ -72,7 +70,12 @@ class Model:
     _totals: Counter[Key] = field(default_factory=Counter)
     _closed: dict[str, int] = field(default_factory=dict)
     _dropped: dict[str, int] = field(default_factory=dict)
-    """The last published end of each report that was taken out: its panes are gone, so its windows stay closed."""
+    """The last end of each report whose panes are gone, so that its windows stay closed."""
+    _published: dict[str, int] = field(default_factory=dict)
+    """The last end that each report ever published, by a wrong clock too."""
+    _furthest: int = _NEVER
+    """The highest watermark."""
+    _was_reset: bool = False
     _forgotten: int = _NEVER
     """Ids of events before it may be forgotten, also if a report that comes back has windows for them."""
     _missed: list[_Missed] = field(default_factory=list)
@@ -112,22 +115,31 @@ class Model:
             closed[name] = max(closed[name], reached)
             if has_batches or self.drops_open:
                 self._drop_open(name, reached)
-            self._dropped[name] = max(self._ended(name, reached), default=_NEVER)
+            # Sessions that end after a watermark that was put back need not be published any more.
+            last = max(self._ended(name, reached), default=_NEVER)
+            self._dropped[name] = last if name in self._sessions else self._published.get(name, _NEVER)
         self._forgotten = max(self._forgotten, floor) if now.names - was.names else self._forgotten
         new = dict.fromkeys(now.names - self._closed.keys() - closed.keys(), floor)
         self._closed |= closed | new
         if opening["reset"]:
-            put_back = opening["reset"]["watermark"]
+            put_back, self._was_reset = opening["reset"]["watermark"], True
             self._forgotten = min(self._forgotten, put_back)
-            self._closed = {
-                name: max(min(time, put_back), self._dropped.get(name, _NEVER)) for name, time in self._closed.items()
-            }
+            self._closed = {name: min(time, put_back) for name, time in self._closed.items()}
+        for name in self._closed if self._was_reset else ():
+            # How far the replaced service merged panes, and which sessions were still published, this start has read.
+            most = self._published.get(name, _NEVER) if name in self._dropped else _NEVER
+            seen = min(opening["closed"].get(name, _NEVER), max(most, self.marks.merged.get(name, _NEVER)))
+            self._dropped[name] = max(self._dropped.get(name, _NEVER), seen)
+            self._closed[name] = max(self._closed[name], self._dropped[name])
 
     def _publish(self, watermark: int) -> None:
         """Windows that a wrong clock made due are published, and stay as they were if the watermark is reset."""
         for name, counts in self._grid.items():
             due = {key: n for key, n in counts.items() if key[2] <= watermark}
             self._shown |= {(name, key): (*key, n, self._late[name][key]) for key, n in due.items()}
+        for name in self._grid.keys() | self._sessions.keys():
+            self._published[name] = max(self._published.get(name, _NEVER), *self._ended(name, watermark), _NEVER)
+        self._furthest = max(self._furthest, watermark)
 
     def _ended(self, name: str, reached: int) -> Iterator[int]:
         """The ends of a report's windows that are published at a watermark."""
@@ -155,7 +167,7 @@ class Model:
         if reason := _reason(event, is_late=not in_time, is_partly_late=bool(missed)):
             expected.letters[place] = reason
         if self.corrects if event.is_event else self.replays:
-            self._missed += missed
+            self._missed += ((shape, place, windows) for shape, windows in missed)
             self._dead += [] if not rules.has_totals or (event.is_event and in_time) else [event]
         if event.is_event and in_time:
             expected.ids |= {event.event_id: event.time} if rules.deduplicates else {}
@@ -163,12 +175,12 @@ class Model:
             for shape in in_time:
                 self._count(shape, event, watermark)
 
-    def _closed_windows(self, rules: Rules, event: Event, watermark: int) -> Iterator[_Missed]:
+    def _closed_windows(self, rules: Rules, event: Event, watermark: int) -> Iterator[tuple[Shape, tuple[Window, ...]]]:
         """The windows of an event that have closed at a watermark, by report."""
         for shape in rules.shapes:
             closed = self._closed_until(shape, watermark)
             if windows := tuple(window for window in windows_of(shape, event.time) if window[1] <= closed):
-                yield shape, event, windows
+                yield shape, windows
 
     def _is_in_time(self, shape: Shape, event: Event, watermark: int) -> bool:
         closed = self._closed_until(shape, watermark)
@@ -206,8 +218,11 @@ class Model:
 
     def _correct(self, watermark: int, rules: Rules) -> None:
         """Adds what missed windows that are all final; totals missed only what missed every window."""
-        for shape, event, windows in self._missed:
-            final = min(self._closed_until(shape, watermark), self.marks.get(shape.name, -_NEVER))
+        for shape, place, windows in self._missed:
+            event = self.topic[place[0]][place[1]]
+            final = min(self._closed_until(shape, watermark), self.marks.final.get(shape.name, -_NEVER))
+            decided = self.marks.decided.get((shape.name, place), _NEVER)
+            final = max(final, min(decided, self._furthest - shape.lateness_ms))
             if shape.name not in rules.names or not self._are_final(shape, event.user, windows, final):
                 continue
             for start, end in windows:

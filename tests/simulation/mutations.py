@@ -190,7 +190,7 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
     ),
     "dropped panes": Mutation(
         "a start opens no window of a report whose panes were dropped",
-        {"pipeline.results.layout:DROPPED_APP": lambda _: "no such mark:"},
+        {"pipeline.results.missing_panes:DROPPED_APP": lambda _: "no such mark:"},
         (("other_start-reset-start.without_visits", "none"), ("reset-other_start-start.without_visits", "none")),
     ),
     "corrected sessions": Mutation(

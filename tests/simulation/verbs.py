@@ -19,10 +19,11 @@ from pipeline.fold.dead_letter_reader import BELONGS
 from pipeline.results.retention import remove_by_age
 from pipeline.settings.model import Settings
 from pipeline.tables.opening import Opening
-from pipeline.tables.schemas import CORRECTIONS
+from pipeline.tables.schemas import CORRECTIONS, PANES
 from pipeline.tables.transactions import CLOSED_APP, FORGOTTEN_BEFORE_APP, MERGED_APP, REMOVED_APP
 from pipeline.verifier.invariants import verify
 from tests.simulation.judge import ledger_of, rows_of, transactions
+from tests.simulation.marks import Marks
 from tests.simulation.rules import Rules
 from tests.simulation.stand_ins import policy_of, put
 from tests.simulation.world import Process
@@ -123,9 +124,18 @@ def removed(warehouse: str, rules: Rules) -> dict[str, int]:
     return {name: mark for name, mark in marks.items() if mark}
 
 
-def marks(warehouse: str, rules: Rules) -> dict[str, int]:
-    """How far the windows of each report are final by its table; 0 before its first publication."""
-    return {shape.name: transactions(Path(warehouse) / shape.name).get(CLOSED_APP, 0) for shape in rules.shapes}
+def marks_of(warehouse: str, rules: Rules) -> Marks:
+    """The marks of a warehouse."""
+    names = [shape.name for shape in rules.shapes]
+    panes = transactions(Path(warehouse) / PANES.name)
+    return Marks(
+        {name: transactions(Path(warehouse) / name).get(CLOSED_APP, 0) for name in names},
+        {name: panes.get(f"{MERGED_APP}{name}", 0) for name in names},
+        {
+            (row["report"], (row["partition"], row["offset"])): row["closed_until"]
+            for row in rows_of(warehouse, CORRECTIONS.name)
+        },
+    )
 
 
 def violations(warehouse: str) -> list[str]:
