@@ -4,10 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+import pyarrow as pa
+
 from pipeline.errors import SetUpError
 from pipeline.tables.ledger import require_warehouse
 from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, EVENT_IDS, LEDGER, PANES
-from pipeline.tables.store_errors import STORE_ERRORS, is_of_store
 from pipeline.verifier import (
     conservation,
     copied_tables,
@@ -94,8 +95,6 @@ def check_invariant(
         return finding
     try:
         invariant.check(tables, finding)
-    except STORE_ERRORS as error:
-        if not is_of_store(error):
-            raise
+    except (OSError, pa.ArrowInvalid) as error:
         raise SetUpError(f"the warehouse {tables.warehouse} cannot be read: {first_line(error)}. Try again") from error
     return finding
