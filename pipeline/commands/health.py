@@ -8,7 +8,7 @@ from command_line.printable import say
 from command_line.verbs import Verb
 from pipeline.commands.options import settings_options
 from pipeline.errors import TransientError
-from pipeline.reading.health_client import NO_ANSWER, no_answer, open_page
+from pipeline.reading.health_client import NO_ANSWER, no_answer, of_another, open_page
 from pipeline.settings.model import Settings
 
 
@@ -21,10 +21,12 @@ from pipeline.settings.model import Settings
 def health(settings: Settings) -> None:
     """Asks the service on this host for its health, at `metrics.host` and `metrics.port`.
 
-    Exit code 0: it is healthy. 1: it is unhealthy, or does not answer.
+    Exit code 0: it is healthy. 1: it is unhealthy, does not answer, or writes another warehouse.
     """
     try:
         with open_page(settings.metrics, "/healthz") as page:
+            if other := of_another(page.headers, settings.metrics, settings.warehouse):
+                raise TransientError(other)
             say(page.read().decode().strip())
     except HTTPError as error:
         raise TransientError(error.read().decode().strip()) from error

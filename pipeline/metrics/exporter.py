@@ -21,7 +21,7 @@ from http_server.server import Server
 from kafka_access.secrets import clear_text
 from pipeline.errors import SetUpError
 from pipeline.metrics.observer import Observer
-from pipeline.metrics.probes import ProbeAnswer
+from pipeline.metrics.probes import WAREHOUSE_ID, ProbeAnswer
 from pipeline.settings.model import MetricsSettings
 from pipeline.settings.secrets import raising_set_up_errors
 
@@ -76,7 +76,9 @@ def _application(observer: Observer, credentials: bytes | None) -> Starlette:
         return PlainTextResponse("Wrong user name or password.\n", HTTPStatus.UNAUTHORIZED, headers)
 
     async def healthz(_: Request) -> Response:
-        return _response(observer.healthy())
+        response = _response(observer.healthy())
+        response.headers[WAREHOUSE_ID] = observer.warehouse_id
+        return response
 
     async def readyz(_: Request) -> Response:
         return _response(await asyncio.to_thread(observer.ready))  # it may wait for a broker

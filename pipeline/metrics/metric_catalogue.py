@@ -87,8 +87,9 @@ EPOCH: Final = _gauge(
     "epoch",
     "Epoch of the writing process: increases by 1 with every start on a warehouse.",
     "warehouse",
+    "warehouse_id",
     asks="Which process writes the warehouse now?",
-    note="The service with the highest epoch on a warehouse writes it. Absent until the service has opened it.",
+    note="The service with the highest epoch writes it. Absent until it is open. Ids differ where paths are equal.",
 )
 FAILURES: Final = _counter(
     "failures_total",
@@ -291,9 +292,8 @@ WINDOWS: Final = _counter(
     "report",
     "event",
     asks="Do windows fire, and how often do they fire again?",
-    note="Only reports whose windows end by the clock (not sessions and counts). A start publishes all that have fired "
-    "and not closed once more, which counts as `refired`; a window that fires and changes before its publication "
-    "counts once, as `fired`.",
+    note="Only reports whose windows end by the clock (not sessions, not counts). A start publishes those that fired "
+    "and not closed again, as `refired`; one that fires and changes before its publication counts once, as `fired`.",
 )
 
 _ALL: Final = [metric for metric in globals().values() if isinstance(metric, Metric)]

@@ -108,13 +108,19 @@ class Observer:
             self._error = reason
             self._loop.turn(self._now(), f"the service failed and restarts in {pause_s:g} s: {reason}")
 
-    def opened(self, epoch: int, frontier: Frontier, open_windows: Mapping[str, int] = MappingProxyType({})) -> None:
+    def opened(
+        self,
+        epoch: int,
+        frontier: Frontier,
+        open_windows: Mapping[str, int] = MappingProxyType({}),
+        warehouse_id: str = "",
+    ) -> None:
         """Notes that an epoch is open. Ready means: what is on the topic now is committed."""
         self._log_ends.refresh()
         with self._lock:
             self._loop.turn(self._now(), _RUNNING)
             self._loop.is_starting = False
-            self._state.epoch = epoch
+            self._state.epoch, self._state.warehouse_id = epoch, warehouse_id
             self._state.move_to(frontier)
             self._state.open_windows = open_windows
             # A start publishes all that was left.
@@ -187,6 +193,11 @@ class Observer:
             since_commit_ms = None if last_commit_at is None else now - last_commit_at
             sentence = f"{answer.sentence} {pace(self._interval_ms, since_commit_ms, self._state.waiting)}"
             return replace(answer, sentence=sentence)
+
+    @property
+    def warehouse_id(self) -> str:
+        """The id of the warehouse; empty until it is open."""
+        return self._state.warehouse_id
 
     def ready(self) -> ProbeAnswer:
         """Returns whether the service caught up once, and nothing waits or is unknown for too long."""

@@ -7,6 +7,8 @@ from typing import Final, NamedTuple
 from command_line.counts import counted
 
 _MOST_SIGHTINGS: Final = 1000
+WAREHOUSE_ID: Final = "Tidemark-Warehouse-Id"
+"""Header of `/healthz`: the id of the warehouse that the service writes; empty until it is open."""
 _START_FACTOR: Final = 12
 """How many times longer than a batch a start may take: it publishes all that earlier services have left."""
 

@@ -31,7 +31,7 @@ def read(state: ServiceState, policy: Policy, warehouse: str, now: int) -> Readi
         m.BOUND: {(): policy.strategy.idle_lag_ms / 1000},
         m.BUILD: {_BUILD: 1},
         m.CERTIFICATE_END: {(use,): end / 1000 for use, end in state.certificate_ends.items()},
-        m.EPOCH: {} if state.epoch is None else {(warehouse,): state.epoch},
+        m.EPOCH: {} if state.epoch is None else {(warehouse, state.warehouse_id): state.epoch},
         m.FRESHNESS: {(): state.freshness.read()},
         m.LAST_COMMIT: _seconds(state.last_commit_at),
         m.LAST_ERROR: _seconds(state.last_error_at),

@@ -23,6 +23,8 @@ class ServiceState:
     reports: Collection[str]
     """Reports whose windows are counted."""
     epoch: int | None = None
+    warehouse_id: str = ""
+    """Empty until an epoch is open."""
     watermark: int | None = None
     partitions: dict[int, PartitionState] = field(default_factory=dict)
     batches: int = 0

@@ -3,12 +3,15 @@
 import ssl
 import urllib.request
 from dataclasses import dataclass
+from email.message import Message
 from http.client import HTTPException
 from typing import Any, Final
 from urllib.error import HTTPError
 
 from pipeline.instants import now_ms
+from pipeline.metrics.probes import WAREHOUSE_ID
 from pipeline.settings.model import MetricsSettings
+from pipeline.tables.ledger import warehouse_id
 
 NO_ANSWER: Final = (OSError, HTTPException)
 """Errors of a request that the service did not answer."""
@@ -42,17 +45,32 @@ class ServiceHealth:
     sentence: str
 
 
-def service_health(metrics: MetricsSettings) -> ServiceHealth:
-    """Asks the service for its health."""
+def service_health(metrics: MetricsSettings, warehouse: str) -> ServiceHealth:
+    """Asks the service of a warehouse for its health."""
     url = endpoint_url(metrics, "/healthz")
     try:
         with open_page(metrics, "/healthz") as page:
-            return ServiceHealth(is_healthy=True, sentence=f"The service at {url} reports: {_text(page)}")
+            other = of_another(page.headers, metrics, warehouse)
+            return ServiceHealth(is_healthy=not other, sentence=other or f"The service at {url} reports: {_text(page)}")
     except HTTPError as error:
         with error:
-            return ServiceHealth(is_healthy=False, sentence=f"The service at {url} is unhealthy: {_unhealthy(error)}")
+            other = of_another(error.headers, metrics, warehouse)
+            return ServiceHealth(
+                is_healthy=False, sentence=other or f"The service at {url} is unhealthy: {_unhealthy(error)}"
+            )
     except NO_ANSWER as error:
         return ServiceHealth(is_healthy=False, sentence=no_answer(metrics, error))
+
+
+def of_another(answered: Message, metrics: MetricsSettings, warehouse: str) -> str:
+    """Returns a sentence if the service that `answered` with these headers writes another warehouse; else no text.
+
+    It is empty, too, if one of the two is unknown: an older version has no id.
+    """
+    theirs, url = answered.get(WAREHOUSE_ID), endpoint_url(metrics, "/healthz")
+    if theirs and warehouse and (own := warehouse_id(warehouse)) and own != theirs:
+        return f"The service at {url} writes another warehouse; that of {warehouse} is stopped, or has another port."
+    return ""
 
 
 def is_quiet(committed_at: int | None) -> bool:

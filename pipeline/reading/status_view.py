@@ -44,7 +44,9 @@ def render(status: Status, now_ms: int) -> RenderableType:
         return f"{status.warehouse}: no service has opened this warehouse yet"
     report, zone = _report_and_zone(status, status.summary)
     tables = _tables(status.summary, zone)
-    return Group(_head(status.warehouse, status.summary, now_ms, zone), "", tables, "", _windows(status, report, zone))
+    head = _head(status.warehouse, status.summary, now_ms, zone)
+    head.add_row(styled("warehouse id", "bold"), status.summary.table_id)
+    return Group(head, "", tables, "", _windows(status, report, zone))
 
 
 def render_screen(status: Status, now_ms: int, *above: RenderableType) -> RenderableType:

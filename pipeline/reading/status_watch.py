@@ -38,7 +38,7 @@ def watch_status(warehouse: str, report: str | None, every: timedelta, metrics: 
     if not sys.stdout.isatty() or console.is_dumb_terminal:
         raise SetUpError("--watch needs a terminal: standard output is not one")
     require_warehouse(warehouse)
-    latest = LatestStatus(lambda: read_status(warehouse, report), every, lambda: service_health(metrics))
+    latest = LatestStatus(lambda: read_status(warehouse, report), every, lambda: service_health(metrics, warehouse))
     stop = Event()
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signal_number, lambda *_: stop.set())

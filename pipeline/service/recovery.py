@@ -157,7 +157,8 @@ def _republish(epoch: NextEpoch, resources: Resources, publication: Publication)
     firings, progress = Progress(batch.topic, policy, batch.batch_id, batch.after, states, share).at_start()
     if window_states.due(firings):
         publish_due(resources, publication, firings, batch.batch_id)
-    resources.observer.opened(batch.epoch, batch.after, window_states.open_windows(progress.windows))
+    open_windows = window_states.open_windows(progress.windows)
+    resources.observer.opened(batch.epoch, batch.after, open_windows, resources.ledger.warehouse_id)
     republished = sum(len(firing.refired) for firing in firings.values())
     _log.info("epoch_opened", epoch=batch.epoch, watermark=batch.after.watermark, republished=republished)
     return progress

@@ -23,7 +23,7 @@ from pipeline.tables.handle import Handle, create_table
 from pipeline.tables.merging import merge_small_files
 from pipeline.tables.opening import Opening, read_opening, require_known_format
 from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import LEDGER, is_table
+from pipeline.tables.schemas import LEDGER, find_table, is_table
 from pipeline.tables.store_errors import STORE_ERRORS
 from pipeline.tuning import STANDARD
 
@@ -42,6 +42,14 @@ def require_warehouse(warehouse: str) -> None:
         )
     for text in _newest_opening(warehouse):
         require_known_format(text)
+
+
+def warehouse_id(warehouse: str) -> str | None:
+    """Returns the id of a warehouse: Delta's id of its ledger, also of a copy. None without a readable ledger."""
+    with suppress(*STORE_ERRORS):
+        ledger = find_table(LEDGER.name, warehouse)
+        return str(ledger.metadata().id) if ledger else None
+    return None
 
 
 def _newest_opening(warehouse: str) -> list[str]:
@@ -101,6 +109,12 @@ class Ledger:
         self._handle: Handle | None = None
         self._last: Sequence[LedgerRow] = ()
         self._files = 0
+
+    @property
+    def warehouse_id(self) -> str:
+        """Delta's id of the ledger, which has been read or written."""
+        assert self._handle  # noqa: S101 - for the type checker
+        return str(self._handle.table.metadata().id)
 
     def latest(self) -> Sequence[LedgerRow]:
         """Returns the newest batch's rows, one per Kafka partition. Moves the handle, so it is for starts."""

@@ -49,7 +49,7 @@ def answering(answer: bytes | None) -> Iterator[MetricsSettings]:
 def health_within(seconds: float, metrics: MetricsSettings, monkeypatch: pytest.MonkeyPatch) -> ServiceHealth:
     """Returns the health by a client that waits for each part of the answer up to `seconds`."""
     monkeypatch.setattr(health_client, "_ANSWER_S", seconds)
-    health = service_health(metrics)
+    health = service_health(metrics, "")
     assert not health.is_healthy
     assert health.sentence.startswith(f"The service at http://127.0.0.1:{metrics.port}/healthz ")
     assert "stopped" not in health.sentence
@@ -89,4 +89,4 @@ def test_a_service_whose_port_refuses_is_called_stopped() -> None:
     sentence = (
         f"The service is stopped, or on another host: nothing listens at http://127.0.0.1:{metrics.port}/healthz."
     )
-    assert (service_health(metrics).is_healthy, service_health(metrics).sentence) == (False, sentence)
+    assert (service_health(metrics, "").is_healthy, service_health(metrics, "").sentence) == (False, sentence)

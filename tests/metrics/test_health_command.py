@@ -10,8 +10,12 @@ import pytest
 from pipeline.cli import main
 from pipeline.metrics.exporter import Exporter
 from pipeline.reading import health_client
+from pipeline.reading.health_client import ServiceHealth, service_health
 from pipeline.settings.model import MetricsSettings
-from tests.metrics.fakes import World
+from pipeline.tables.handle import create_table
+from pipeline.tables.ledger import warehouse_id
+from pipeline.tables.schemas import LEDGER
+from tests.metrics.fakes import World, frontier
 from tests.support.certificates import Authority
 from tests.support.waiting import PATIENCE_S
 
@@ -56,6 +60,32 @@ def test_a_stuck_or_missing_service_is_one_sentence_and_exit_code_1(
     assert main(["health", "--metrics.port=1"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("tidemark: The service is stopped, or on another host: nothing listens at http://")
+
+
+def test_a_service_of_another_warehouse_is_not_taken_for_the_own_one(
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warehouse, other = str(tmp_path / "own"), str(tmp_path / "other")
+    for folder in (warehouse, other):
+        create_table(LEDGER, folder)
+    settings, observer = MetricsSettings(port=0), world.observer()
+    with closing(Exporter(observer, settings)) as exporter:
+        metrics = MetricsSettings(port=exporter.port)
+        words = ["health", f"--metrics.port={exporter.port}", f"--warehouse={warehouse}"]
+        assert main(words) == 0, "before it has opened a warehouse, its id is unknown"
+        observer.opened(1, frontier({0: 0}), warehouse_id=str(warehouse_id(warehouse)))
+        assert main(words) == 0
+        assert service_health(metrics, warehouse).is_healthy
+        observer.opened(2, frontier({0: 0}), warehouse_id=str(warehouse_id(other)))
+        assert main(words) == 1
+        sentence = (
+            f"The service at http://127.0.0.1:{exporter.port}/healthz writes another warehouse; that of {warehouse} is "
+            "stopped, or has another port."
+        )
+        assert service_health(metrics, warehouse) == ServiceHealth(is_healthy=False, sentence=sentence)
+        world.now += 721_000
+        assert service_health(metrics, warehouse).sentence == sentence, "also if it is unhealthy"
+    assert sentence in capsys.readouterr().err
 
 
 def test_health_trusts_only_the_configured_certificate_of_an_encrypted_page(

@@ -33,10 +33,10 @@ def _windows(event: str, report: str = "page_views") -> str:
 
 def test_before_there_is_a_watermark_its_metrics_are_absent() -> None:
     observer = World(log_ends={0: 5}).observer()
-    observer.opened(3, frontier({0: 0}))
+    observer.opened(3, frontier({0: 0}), warehouse_id="1a")
     page = samples(observer)
     assert not [name for name in page if "watermark" in name]
-    assert page['tidemark_epoch{warehouse="/warehouse"}'] == 3
+    assert page['tidemark_epoch{warehouse="/warehouse",warehouse_id="1a"}'] == 3
 
 
 def test_the_watermark_lag_grows_with_the_clock_while_no_batch_comes() -> None:

@@ -157,7 +157,7 @@ def carried_out(epoch: Any) -> None:
         large=None,
         malformed=None,
         schemas=SimpleNamespace(store=lambda: None),
-        ledger=SimpleNamespace(watermarks=lambda _: [(MINUTE, EPOCH + 1)]),
+        ledger=SimpleNamespace(watermarks=lambda _: [(MINUTE, EPOCH + 1)], warehouse_id=""),
         observer=SimpleNamespace(opened=lambda *_: None),
     )
     carry_out(epoch, resources)

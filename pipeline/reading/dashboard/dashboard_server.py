@@ -36,7 +36,9 @@ def serve(settings: Settings) -> None:
     """
     require(settings, "warehouse")
     schemas, guard = _schemas(settings), Guard.from_settings(settings.dashboard)
-    app = site(TableReader(settings.warehouse), guard, schemas, partial(service_health, settings.metrics))
+    app = site(
+        TableReader(settings.warehouse), guard, schemas, partial(service_health, settings.metrics, settings.warehouse)
+    )
     configure_logs(settings.log_format)
     with _listening(settings.dashboard) as listener:
         # uvicorn raises its signal again at the end, which would kill the process.
