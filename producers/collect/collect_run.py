@@ -32,7 +32,7 @@ def execute(options: Namespace) -> None:
             sink,
             Rates(options.rate),
             options.allow_origin,
-            Metrics(lambda: len(sink)),
+            Metrics(lambda: len(sink), options.pending),
             Variety(options.new_users),
             Variety(options.new_pages),
             options.max_age,

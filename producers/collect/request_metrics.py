@@ -25,7 +25,7 @@ class RequestOutcome(StrEnum):
 class Metrics:
     """The metrics of one collector; `pending` returns the number of events not yet acknowledged by Kafka."""
 
-    def __init__(self, pending: Callable[[], int]) -> None:
+    def __init__(self, pending: Callable[[], int], most_pending: int) -> None:
         self.registry = CollectorRegistry()
         self.requests = Counter(
             "tidemark_collect_requests_total",
@@ -57,5 +57,10 @@ class Metrics:
             "tidemark_collect_pending_events", "Events not yet acknowledged by Kafka.", registry=self.registry
         )
         gauge.set_function(pending)
+        Gauge(
+            "tidemark_collect_most_pending_events",
+            "The limit of pending events: above it requests are refused.",
+            registry=self.registry,
+        ).set(most_pending)
         for outcome in RequestOutcome:  # a rate needs an initial value
             self.requests.labels(outcome)

@@ -12,6 +12,7 @@ import pytest
 from pipeline.metrics.metric import MetricKind
 from pipeline.metrics.metric_catalogue import CATALOGUE
 from pipeline.metrics.processes import PROCESSES
+from producers.collect.request_metrics import Metrics
 from tests.deploy.files import PROMETHEUS, ROOT
 from tests.support.yaml_text import parsed
 
@@ -47,7 +48,9 @@ def known_names() -> set[str]:
     page = {metric.name for metric in (*CATALOGUE, *PROCESSES)}
     histograms = [metric.name for metric in CATALOGUE if metric.kind is MetricKind.HISTOGRAM]
     parts = {f"{name}_{part}" for name in histograms for part in ("bucket", "count", "sum")}
-    return page | parts | {rule["record"] for rule in rules() if "record" in rule} | {"up"}
+    families = Metrics(lambda: 0, 1).registry.collect()
+    collector = {f"{family.name}_total" if family.type == "counter" else family.name for family in families}
+    return page | parts | collector | {rule["record"] for rule in rules() if "record" in rule} | {"up"}
 
 
 def names_in(expression: str) -> set[str]:

@@ -63,7 +63,7 @@ def test_a_service_that_others_wait_for_has_a_health_check_or_ends() -> None:
             if condition == "service_healthy":
                 assert services()[other]["healthcheck"]["test"], f"{name} waits for {other}, which has no health check"
             if condition == ONCE:
-                assert services()[other]["restart"] == "no", f"{other} must end for {name} to begin"
+                assert services()[other]["restart"] == "on-failure", f"{other} must end for {name} to begin"
 
 
 def test_nothing_reads_or_writes_the_topic_before_it_is_there() -> None:
@@ -132,7 +132,7 @@ def in_bytes(size: str) -> int:
 def test_a_service_is_back_after_a_reboot_and_its_log_has_an_end(service: dict[str, Any]) -> None:
     # `on-failure` does not start a container again after a reboot. Source: Docker, "Start containers automatically".
     once = "--create" in service.get("command", [])
-    assert service["restart"] == ("no" if once else "unless-stopped")
+    assert service["restart"] == ("on-failure" if once else "unless-stopped")
     assert service["logging"] == {"driver": "json-file", "options": {"max-size": "10m", "max-file": "3"}}
 
 

@@ -201,7 +201,7 @@ def test_the_page_has_each_metric() -> None:
 
 
 def metric_names() -> Iterator[tuple[str, str]]:
-    for family in Metrics(lambda: 0).registry.collect():
+    for family in Metrics(lambda: 0, 100).registry.collect():
         yield family.name, family.type
 
 

@@ -29,7 +29,7 @@ def collector(
     """A collector whose Kafka is away."""
     sink = KafkaSink(Target("127.0.0.1:1", "clicks", TIMEOUT_MS), pending)
     users, pages = Variety(variety), Variety(variety)
-    metrics = Metrics(lambda: len(sink))
+    metrics = Metrics(lambda: len(sink), 100)
     return Intake(sink, Rates(rate), origins, metrics, users, pages, keeps_robots=keeps_robots)
 
 
