@@ -16,7 +16,7 @@ SPARK = (
     "io.delta:delta-spark_4.0_2.13:4.4.0",
     "io.delta:delta-storage:4.4.0",
     "org.apache.commons:commons-pool2:2.12.0",
-    "org.apache.kafka:kafka-clients:3.9.0",
+    "org.apache.kafka:kafka-clients:3.9.2",
     "org.apache.spark:spark-avro_2.13:4.0.0",
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
     "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
