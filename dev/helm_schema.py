@@ -55,7 +55,9 @@ def text() -> str:
         settings=settings,
         secretName=_TEXT,
         tlsSecretName=_TEXT,
+        schemasConfigMap=_TEXT,
         serviceAccount=_group(annotations=_OBJECT),
+        podSecurityContext=_OBJECT,
         storage=_group(enabled=_FLAG, size=_TEXT, className=_TEXT, existingClaim=_TEXT),
         resources=_group(requests=_OBJECT, limits={"type": "object", "required": ["cpu", "memory"]}),
         executors=_group(enabled=_FLAG, instances=_COUNT, cores=_COUNT, memory=_TEXT),
@@ -73,7 +75,7 @@ def text() -> str:
             httpsPorts=_PORTS,
             extraEgress=_LIST,
         ),
-        monitoring=_group(enabled=_FLAG, labels=_OBJECT, interval=_TEXT),
+        monitoring=_group(enabled=_FLAG, labels=_OBJECT, interval=_TEXT, tlsConfig=_OBJECT),
     )
     # Helm adds the values of a parent chart.
     values["properties"]["global"] = _OBJECT

@@ -11,9 +11,12 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ dig "metrics" "port" 9477 .Values.settings }}
 {{- end }}
 
-{{/* The properties of Spark for executors in pods; those of the values have precedence. */}}
+{{/* With the folder of schemas, and Spark's properties for executors in pods; those of the values have precedence. */}}
 {{- define "tidemark.settings" -}}
 {{- $settings := deepCopy .Values.settings }}
+{{- if .Values.schemasConfigMap }}
+{{- $settings = mergeOverwrite (dict "schemas" (dict "folder" "/etc/tidemark-schemas")) $settings }}
+{{- end }}
 {{- if .Values.executors.enabled }}
 {{- $conf := dict
   "spark.kubernetes.namespace" .Release.Namespace
