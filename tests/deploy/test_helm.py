@@ -110,7 +110,8 @@ def test_the_service_reads_the_settings_as_they_were_given() -> None:
 
 
 def test_a_property_of_spark_in_the_values_has_precedence() -> None:
-    values = {**PRODUCTION_VALUES, "settings": {"spark": {"conf": {"spark.executor.memory": "4g"}}}}
+    own = {"spark": {"conf": {"spark.executor.memory": "4g"}}}
+    values = {**PRODUCTION_VALUES, "settings": {**PRODUCTION_VALUES["settings"], **own}}
     told = tomllib.loads(one_of(rendered_by_helm(values), "ConfigMap")["data"]["tidemark.toml"])["spark"]["conf"]
     assert (told["spark.executor.memory"], told["spark.executor.instances"]) == ("4g", "2")
 

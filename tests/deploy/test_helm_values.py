@@ -1,9 +1,10 @@
-"""Values of Helm's chart that the schema accepts work."""
+"""Values of Helm's chart that the schema accepts work, or are refused by a sentence."""
 
 import json
 import tomllib
 from typing import Any
 
+import helm_python
 import kubernetes_validate
 import pytest
 import yaml
@@ -88,6 +89,58 @@ def test_the_ids_of_driver_and_executors_can_be_left_to_the_cluster() -> None:
     executor = yaml.safe_load(one_of(resources, "ConfigMap")["data"]["executor.yaml"])
     expected = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
     assert pod(resources)["securityContext"] == executor["spec"]["securityContext"] == expected
+
+
+@pytest.mark.parametrize(
+    ("warehouse", "storage"),
+    [
+        ("s3://tidemark/warehouse", False),
+        ("abfss://tables@account.dfs.core.windows.net/clicks", False),
+        ("/var/lib/tidemark/clicks", True),
+        ("file:///var/lib/tidemark/clicks", True),
+        ("clicks", True),  # in the image's working directory, /var/lib/tidemark
+    ],
+)
+def test_a_warehouse_that_outlives_the_pod_is_accepted(warehouse: str, storage: bool) -> None:
+    resources = valid({"settings": {"warehouse": warehouse}, "storage": {"enabled": storage}})
+    assert settings(resources)["warehouse"] == warehouse
+
+
+@pytest.mark.parametrize("memory", ["1g", "1024m", "2G", "1gb"])
+def test_memory_in_the_format_of_spark_is_accepted(memory: str) -> None:
+    resources = valid({"executors": {"enabled": True, "memory": memory}})
+    assert settings(resources)["spark"]["conf"]["spark.executor.memory"] == memory
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"settings": {"metrics": {"port": 0}}}, "settings.metrics.port is 0, .*: set it to a fixed port"),
+        ({"settings": {"metrics": {"port": 7078}}}, "settings.metrics.port is 7078, .*: set it to another port"),
+        ({"settings": {"metrics": {"port": 7079}}}, "settings.metrics.port is 7079, .*: set it to another port"),
+        ({"settings": {"metrics": {"host": "127.0.0.1"}}}, 'settings.metrics.host is "127.0.0.1", .*: leave it out'),
+        (
+            {
+                "settings": {"metrics": {"username": "u", "password_file": "/etc/tidemark-tls/password"}},
+                "monitoring": {"enabled": True},
+            },
+            "settings.metrics.password_file .*: put the password into the variable TIDEMARK_METRICS__PASSWORD",
+        ),
+        ({"executors": {"enabled": True, "memory": "1Gi"}}, 'executors.memory is "1Gi", .*: .* such as 1g'),
+        ({"executors": {"enabled": True, "memory": "1.5g"}}, 'executors.memory is "1.5g", .*: .* such as 1g'),
+        ({"storage": {"enabled": False}}, "settings.warehouse is .*: set storage.enabled to true"),
+        ({"settings": {"warehouse": "/data/clicks"}}, "settings.warehouse is .*: set .* folder in /var/lib/tidemark"),
+        (
+            {"settings": {"warehouse": "file:/var/lib/tidemark/clicks"}, "storage": {"enabled": False}},
+            "settings.warehouse is .*: set storage.enabled to true",
+        ),
+        ({"settings": {"schemas": {"folder": "/schemas"}}}, "settings.schemas.folder .*: set schemasConfigMap"),
+    ],
+    ids=json.dumps,
+)
+def test_a_value_that_cannot_work_is_refused_by_a_sentence(values: Resource, sentence: str) -> None:
+    with pytest.raises(helm_python.HelmError, match=sentence):
+        rendered_by_helm(values)
 
 
 def sample(schema: Resource, definitions: Resource) -> Any:
