@@ -60,7 +60,7 @@ def verify(warehouse: str, *, hides_values: bool = False) -> Verification:
     The warehouse may be in use: rows of batches that the ledger did not have when it was read are uncommitted, and
     windows that are not published yet become notes; neither is a violation. The tables are opened one after another,
     so a violation may come from a commit in between, and a missing file from an erasure: if a table has changed, all
-    of them are read and checked again.
+    of them are read and checked again, and also if a store refuses to open a table, which may be for a moment.
     """
     require_warehouse(warehouse)
     reads = 0
@@ -73,7 +73,8 @@ def verify(warehouse: str, *, hides_values: bool = False) -> Verification:
                 raise
             continue
         most = _MOST_READS_OF_FILES if verification.findings[-1].violation_count else _MOST_READS
-        if verification.is_sound or reads >= most or tables.is_current():
+        has_settled = tables.is_current() and (reads >= _MOST_READS or not tables.unreadable)
+        if verification.is_sound or reads >= most or has_settled:
             return verification
 
 

@@ -87,8 +87,7 @@ class Model:
         expected = Expected({}, {}, {}, _NEVER, self.but)
         worked = {row["epoch"] for row in ledger if row["batch"] % 10**9}
         rules, watermark = Rules(()), _NEVER
-        for _, grouped in groupby(ledger, key=itemgetter("batch")):
-            rows = list(grouped)
+        for rows in (list(grouped) for _, grouped in groupby(ledger, key=itemgetter("batch"))):
             before, watermark = _number(rows[0]["watermark_before"]), _number(rows[0]["watermark"])
             if rows[0]["opening"]:
                 was, rules = rules, self.rules_of[rows[0]["epoch"]]
@@ -114,10 +113,8 @@ class Model:
         for name in was.names - now.names:
             closed[name] = max(closed[name], reached)
             if has_batches or self.drops_open:
-                self._drop_open(name, reached)
-            # Sessions that end after a watermark that was put back need not be published any more.
-            last = max(self._ended(name, reached), default=_NEVER)
-            self._dropped[name] = last if name in self._sessions else self._published.get(name, _NEVER)
+                self._drop_open(name, max(reached, self._kept_until(name)))
+            self._dropped[name] = max(self._ended(name, reached), default=_NEVER)
         self._forgotten = max(self._forgotten, floor) if now.names - was.names else self._forgotten
         new = dict.fromkeys(now.names - self._closed.keys() - closed.keys(), floor)
         self._closed |= closed | new
@@ -140,6 +137,11 @@ class Model:
         for name in self._grid.keys() | self._sessions.keys():
             self._published[name] = max(self._published.get(name, _NEVER), *self._ended(name, watermark), _NEVER)
         self._furthest = max(self._furthest, watermark)
+
+    def _kept_until(self, name: str) -> int:
+        """The end of the last row that stays when a report is taken out: sessions that a reset opened may go."""
+        kept = self._published.get(name, _NEVER)
+        return min(kept, self.marks.dropped.get(name, 0)) if name in self._sessions else kept
 
     def _ended(self, name: str, reached: int) -> Iterator[int]:
         """The ends of a report's windows that are published at a watermark."""

@@ -20,7 +20,7 @@ from pipeline.results.retention import remove_by_age
 from pipeline.settings.model import Settings
 from pipeline.tables.opening import Opening
 from pipeline.tables.schemas import CORRECTIONS, PANES
-from pipeline.tables.transactions import CLOSED_APP, FORGOTTEN_BEFORE_APP, MERGED_APP, REMOVED_APP
+from pipeline.tables.transactions import CLOSED_APP, DROPPED_APP, FORGOTTEN_BEFORE_APP, MERGED_APP, REMOVED_APP
 from pipeline.verifier.invariants import verify
 from tests.simulation.judge import ledger_of, rows_of, transactions
 from tests.simulation.marks import Marks
@@ -130,6 +130,7 @@ def marks_of(warehouse: str, rules: Rules) -> Marks:
     panes = transactions(Path(warehouse) / PANES.name)
     return Marks(
         {name: transactions(Path(warehouse) / name).get(CLOSED_APP, 0) for name in names},
+        {name: panes.get(f"{DROPPED_APP}{name}", 0) for name in names},
         {name: panes.get(f"{MERGED_APP}{name}", 0) for name in names},
         {
             (row["report"], (row["partition"], row["offset"])): row["closed_until"]
