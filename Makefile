@@ -91,7 +91,7 @@ duel: setup $(CLASSES) ## run engines on a topic with faults and compare them wi
 	$(RUN) benchmarks.duel $(ARGS)
 
 audit: $(SYNCED) ## check licences and known vulnerabilities (osv.dev) of what is shipped (build/sbom.cdx.json)
-	$(RUN) dev.audit
+	$(RUN) dev.audit $(ARGS)
 
 # In an environment without the tools of tests: what is shipped, whose licences the SBOM lists, and what builds it.
 release: $(RELEASE) ## build wheel, sdist, chart, SBOM, checksums and image into dist/ (no tag); ARGS=--check compares two builds

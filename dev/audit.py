@@ -1,17 +1,20 @@
 """Lists shipped packages with their licences and known vulnerabilities: `python -m dev.audit`.
 
 Writes build/sbom.cdx.json (CycloneDX): the Python packages of uv.lock except development dependencies, the jars of
-jars.lock and the files of vendored.lock. Exit code 1: a licence is not allowed or a package is vulnerable; 2: the
-audit failed.
+jars.lock and the files of vendored.lock. Exit code 1: a licence is not allowed, or a package or a jar is vulnerable; 2:
+something could not be looked up, which it names. `--osv FOLDER` reads the records of jars there and not at osv.dev.
 """
 
+import argparse
 import base64
 import json
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 from typing import Any, Final
 
+from dev import osv
 from dev.environment import ROOT, find_uv, uv_environment
 from dev.licences import is_allowed, jar_licence, package_licence
 from pipeline.errors import SetUpError
@@ -95,6 +98,21 @@ def vulnerabilities() -> int:
     return result.returncode
 
 
+def vulnerable_jars(bill: dict[str, Any], folder: Path | None) -> int:
+    """Looks the jars of a bill up at osv.dev, or in a folder with its records, and returns the exit code."""
+    parts = [part for part in bill["components"] if part["purl"].startswith("pkg:maven/")]
+    jars = [f"{part['group']}:{part['name']}:{part['version']}" for part in parts]
+    try:
+        found, unknown = osv.recorded(folder, jars) if folder else (osv.asked(jars), [])
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"known vulnerabilities of {len(jars)} jars could not be looked up: {error}\n")
+        return _UNKNOWN
+    sys.stdout.writelines(f"{jar} has {', '.join(ids)}\n" for jar, ids in sorted(found.items()))
+    sys.stderr.writelines(f"{record} lists no versions: look it up\n" for record in unknown)
+    sys.stdout.write(f"{len(found)} of {len(jars)} jars are vulnerable\n")
+    return _UNKNOWN if unknown else _VULNERABLE if found else 0
+
+
 def _export() -> dict[str, Any]:
     formats = ("--format", "cyclonedx1.5", "--preview-features", "sbom-export")
     result = _uv("export", "--locked", "--quiet", "--no-dev", *formats)
@@ -111,6 +129,9 @@ def _uv(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def main() -> int:
     """Writes the bill of materials, then reports licences and vulnerabilities; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="make audit")
+    parser.add_argument("--osv", type=Path, metavar="FOLDER", help="records of jars; by default osv.dev is asked")
+    folder = parser.parse_args().osv
     try:
         bill = sbom()
     except SetUpError as error:
@@ -122,7 +143,7 @@ def main() -> int:
     problems = disallowed(bill)
     for line in problems:
         sys.stderr.write(f"{line}\n")
-    return vulnerabilities() or bool(problems)
+    return max(vulnerabilities(), vulnerable_jars(bill, folder), int(bool(problems)))
 
 
 if __name__ == "__main__":

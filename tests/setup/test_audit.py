@@ -1,6 +1,7 @@
 """The bill of materials: all that is locked is on it, with hashes, and under licences that are allowed."""
 
 import hashlib
+import json
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dev.audit import VENDORED, disallowed, sbom
+from dev.audit import VENDORED, disallowed, sbom, vulnerable_jars
 from dev.licences import is_allowed
 
 ROOT = Path(__file__).parents[2]
@@ -46,6 +47,29 @@ def test_vendored_files_are_unchanged_and_their_packages_are_on_the_bill() -> No
 
 def test_what_is_shipped_is_under_licences_that_are_allowed() -> None:
     assert disallowed(bill()) == []
+
+
+def test_a_jar_with_a_known_vulnerability_is_named_and_so_is_what_cannot_be_decided(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jar = {"purl": "pkg:maven/g/a@1.0", "group": "g", "name": "a", "version": "1.0"}
+    bill = {"components": [jar, {"purl": "pkg:pypi/g"}]}
+    assert vulnerable_jars(bill, tmp_path) == 2, "a folder without records is no clean bill"
+
+    def record(name: str, versions: list[str], **more: str) -> None:
+        affected = [{"package": {"ecosystem": "Maven", "name": "g:a"}, "versions": versions}]
+        (tmp_path / f"{name}.json").write_text(json.dumps({"id": name, "affected": affected, **more}))
+
+    record("OLD", ["0.9"])
+    record("WITHDRAWN", ["1.0"], withdrawn="2026-01-01T00:00:00Z")
+    assert vulnerable_jars(bill, tmp_path) == 0
+    record("BAD", ["0.9", "1.0"])
+    assert vulnerable_jars(bill, tmp_path) == 1
+    record("VAGUE", [])
+    assert vulnerable_jars(bill, tmp_path) == 2
+    said = capsys.readouterr()
+    assert "g:a:1.0 has BAD\n1 of 1 jars are vulnerable\n" in said.out
+    assert "VAGUE of g:a lists no versions" in said.err
 
 
 def test_an_unknown_licence_is_not_allowed() -> None:

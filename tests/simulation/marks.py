@@ -14,7 +14,7 @@ class Marks:
     final: Mapping[str, int] = field(default_factory=dict)
     """How far windows are final: until a publication comes, corrections wait. 0 before the first publication."""
     dropped: Mapping[str, int] = field(default_factory=dict)
-    """What was published when the panes of a report were dropped."""
+    """How far a report was published when its panes were dropped."""
     merged: Mapping[str, int] = field(default_factory=dict)
     """How far panes were merged, also by a service after a reset that it did not know."""
     decided: Mapping[tuple[str, Place], int] = field(default_factory=dict)
