@@ -292,8 +292,8 @@ WINDOWS: Final = _counter(
     "report",
     "event",
     asks="Do windows fire, and how often do they fire again?",
-    note="Only reports whose windows end by the clock (not sessions, not counts). A start publishes those that fired "
-    "and not closed again, as `refired`; one that fires and changes before its publication counts once, as `fired`.",
+    note="Only reports whose windows end by the clock (not sessions, not counts). A start publishes again, as "
+    "`refired`, those that have not closed; one that fires and changes before its publication counts once, as `fired`.",
 )
 
 _ALL: Final = [metric for metric in globals().values() if isinstance(metric, Metric)]
