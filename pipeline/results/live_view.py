@@ -24,7 +24,7 @@ WITH now AS (
   SELECT coalesce(max(watermark), {no_watermark}) AS watermark FROM {ledger}
   WHERE batch = (SELECT max(batch) FROM {ledger})
 ), parts AS (
-  SELECT panes.*, now.watermark AS reached FROM {panes} AS panes CROSS JOIN now
+  SELECT panes.*, {reached} AS reached FROM {panes} AS panes CROSS JOIN now
   WHERE panes.report = '{report}' AND panes.batch IN (SELECT batch FROM {ledger})
 ), {windowed}
 SELECT window_start, window_end, {keys}{measures}late_events, published_batch, {state} AS state
@@ -47,7 +47,8 @@ def live_sql(
 ) -> str:
     """Returns the query of the view. `corrected`: the warehouse has a table of corrections; `panes` is its table."""
     report = replace(report, closed_before_ms=max(missing_until(panes, report.name), report.closed_before_ms))
-    kind, still = kind_of(report), engine.time(f"greatest(now.watermark, {report.closed_before_ms})")
+    # After a reset of the watermark a published window may be open again, unless panes of it are missing.
+    kind, reached = kind_of(report), f"greatest(now.watermark, {report.closed_before_ms})"
     return _LIVE_SQL.format(
         no_watermark=rules.NO_WATERMARK,
         ledger=engine.table(LEDGER, warehouse),
@@ -55,6 +56,7 @@ def live_sql(
         result=engine.table(result_of(report), warehouse),
         report=report.name,
         windowed=kind.open_windows_sql(),
+        reached=reached,
         is_open=kind.is_open_sql,
         keys=keys_sql(report),
         measures="".join(f"{measure}, " for measure in report.measures),
@@ -63,8 +65,7 @@ def live_sql(
         end=engine.time("end_ms"),
         state=_state_sql(report, kind, engine, corrected=corrected),
         corrections=_corrections_sql(report, kind, warehouse, engine) if corrected else "",
-        # After a reset of the watermark a published window may be open again, unless panes of it are missing.
-        where=f" WHERE window_end <= {still}" if report.windows.by_time else "",
+        where=f" WHERE window_end <= {engine.time(reached)}" if report.windows.by_time else "",
     )
 
 

@@ -82,3 +82,10 @@ CROWD: Final[Topic] = (
     events("1ann 1.5zed 2bob 3ann 3.5bob 4cid 5ann 6bob 7cid 8ann 8.5zed 9bob 15ann 16bob 25bob 35cid 45ann"),
 )
 """A user who comes in the first batch and in the fourth, among others whose sessions go on."""
+
+
+def reason_of(event: Event, *, is_late: bool, is_partly_late: bool) -> str | None:
+    """The reason of an event's dead letter; None without a dead letter."""
+    if not event.is_event:
+        return "malformed" if event.is_malformed else "future"
+    return "too_late" if is_late else "partly_late" if is_partly_late else None

@@ -8,7 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
 
-from tests.simulation.events import Event, Topic
+from tests.simulation.events import Event, Topic, reason_of
 from tests.simulation.marks import Marks, Place
 from tests.simulation.rules import Rules, Shape
 from tests.simulation.windows import Window, windows_of
@@ -69,8 +69,10 @@ class Model:
     _full: dict[str, Counter[Key]] = field(default_factory=dict)
     _totals: Counter[Key] = field(default_factory=Counter)
     _closed: dict[str, int] = field(default_factory=dict)
-    _dropped: dict[str, int] = field(default_factory=dict)
-    """The last end of each report whose panes are gone, so that its windows stay closed."""
+    _missing: dict[str, int] = field(default_factory=dict)
+    """The last end of each report of which panes are gone, so that its windows stay closed."""
+    _dropped: set[str] = field(default_factory=set)
+    """The reports that were ever taken out."""
     _published: dict[str, int] = field(default_factory=dict)
     """The last end that each report ever published, by a wrong clock too."""
     _furthest: int = _NEVER
@@ -114,7 +116,8 @@ class Model:
             closed[name] = max(closed[name], reached)
             if has_batches or self.drops_open:
                 self._drop_open(name, max(reached, self._kept_until(name)))
-            self._dropped[name] = max(self._ended(name, reached), default=_NEVER)
+            self._missing[name] = max(self._ended(name, reached), default=_NEVER)
+            self._dropped.add(name)
         self._forgotten = max(self._forgotten, floor) if now.names - was.names else self._forgotten
         new = dict.fromkeys(now.names - self._closed.keys() - closed.keys(), floor)
         self._closed |= closed | new
@@ -126,8 +129,8 @@ class Model:
             # How far the replaced service merged panes, and which sessions were still published, this start has read.
             most = self._published.get(name, _NEVER) if name in self._dropped else _NEVER
             seen = min(opening["closed"].get(name, _NEVER), max(most, self.marks.merged.get(name, _NEVER)))
-            self._dropped[name] = max(self._dropped.get(name, _NEVER), seen)
-            self._closed[name] = max(self._closed[name], self._dropped[name])
+            self._missing[name] = max(self._missing.get(name, _NEVER), seen)
+            self._closed[name] = max(self._closed[name], self._missing[name])
 
     def _publish(self, watermark: int) -> None:
         """Windows that a wrong clock made due are published, and stay as they were if the watermark is reset."""
@@ -166,7 +169,7 @@ class Model:
         missed = [*self._closed_windows(rules, event, watermark if event.is_event else -_NEVER)]
         if event.is_event and in_time and rules.deduplicates and event.event_id in expected.ids:
             return
-        if reason := _reason(event, is_late=not in_time, is_partly_late=bool(missed)):
+        if reason := reason_of(event, is_late=not in_time, is_partly_late=bool(missed)):
             expected.letters[place] = reason
         if self.corrects if event.is_event else self.replays:
             self._missed += ((shape, place, windows) for shape, windows in missed)
@@ -251,7 +254,7 @@ class Model:
         for (name, key), shown in self._shown.items():
             rows[name][shown] += int(key in self._grid[name])
         for name, users in self._sessions.items():
-            until = max(watermark, self._dropped.get(name, _NEVER))
+            until = max(watermark, self._missing.get(name, _NEVER))
             ended = [(user, one) for user, own in users.items() for one in own if one.end <= until]
             rows[name] = Counter((user, one.start, one.end, one.events) for user, one in ended)
         rows |= {name: Counter(full) for name, full in self._full.items()}
@@ -266,8 +269,8 @@ class Model:
 
         A view does not know which windows an earlier start or a reset closed: within their lateness they are `fired`.
         """
-        dropped = self._dropped.get(shape.name, _NEVER)
-        until, closed = max(watermark, dropped), max(watermark - shape.lateness_ms, dropped)
+        missing = self._missing.get(shape.name, _NEVER)
+        until, closed = max(watermark, missing), max(watermark - shape.lateness_ms, missing)
         for *window, views, is_full in self._counted(shape, until):
             end = window[2]
             has_ended = is_full if shape.kind == "counts" else end <= until
@@ -287,13 +290,6 @@ class Model:
         for (name, user), times in self._open.items():
             if name == shape.name and times:
                 yield user, min(times), max(times) + 1, len(times), False
-
-
-def _reason(event: Event, *, is_late: bool, is_partly_late: bool) -> str | None:
-    """The reason of an event's dead letter; None without a dead letter."""
-    if not event.is_event:
-        return "malformed" if event.is_malformed else "future"
-    return "too_late" if is_late else "partly_late" if is_partly_late else None
 
 
 def _number(watermark: int | None) -> int:
