@@ -4,6 +4,7 @@ import os
 import socket
 from contextlib import closing
 from datetime import timedelta
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +13,9 @@ import pytest
 from pipeline.app import serve
 from pipeline.commands.preflight import machine_checks
 from pipeline.commands.preflight.check_result import CheckResult, Level, results_of
+from pipeline.commands.preflight.preflight import check_results
 from pipeline.commands.preflight.warehouse_checks import check_reports, check_store
+from pipeline.instants import now_ms
 from pipeline.results.layout import create_tables
 from pipeline.runtime.jars import locked
 from pipeline.settings.model import KafkaSettings, Settings, SparkSettings
@@ -28,6 +31,15 @@ CLOSED = {"spark.authenticate": "true"}
 @pytest.fixture(autouse=True)
 def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     remove_settings(monkeypatch)
+
+
+def test_a_wrong_address_of_the_brokers_is_reported_before_java_starts(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        kafka = {"bootstrap_servers": f"127.0.0.1:{server.getsockname()[1]}", "topic": "clicks"}
+    kafka["connect_timeout"] = "300ms"
+    settings = Settings(warehouse=str(tmp_path), kafka=KafkaSettings.model_validate(kafka))
+    seen = [*islice(check_results(settings, now_ms), 2)]
+    assert [(result.level, result.subject) for result in seen] == [(Level.PASS, "settings"), (Level.FAIL, "brokers")]
 
 
 def test_a_warehouse_that_cannot_be_written(tmp_path: Path) -> None:

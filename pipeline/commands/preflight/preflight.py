@@ -11,7 +11,7 @@ from pipeline.commands.preflight.broker_checks import Cluster
 from pipeline.commands.preflight.check_result import CheckResult, Level, failure, passed, results_of
 from pipeline.commands.preflight.record_checks import check_records
 from pipeline.errors import SetUpError
-from pipeline.kafka.topic import connect
+from pipeline.kafka.topic import Topic, connect
 from pipeline.runtime.spark import jar_sets_of, spark_session
 from pipeline.settings.model import Settings
 
@@ -20,9 +20,19 @@ _PATIENCE: Final = timedelta(seconds=10)
 
 
 def check_results(settings: Settings, now: Callable[[], int]) -> Iterator[CheckResult]:
-    """Yields the results one by one. Raises SetUpError if required settings are missing."""
+    """Yields the results one by one. Raises SetUpError if required settings are missing.
+
+    The brokers are asked before Spark starts, because that takes seconds, and a wrong address is a common mistake.
+    """
     require_all(settings)
     yield passed("settings", "valid; `tidemark config show` shows the source of each")
+    topic = None
+    try:
+        topic = _connected(settings)
+    except SetUpError as error:
+        yield failure("brokers", str(error))
+    if topic:
+        yield from _topic_checks(settings, topic, now)
     yield from machine_checks.check_versions()
     yield from results_of("java", machine_checks.check_java)
     yield from results_of("jars", lambda: machine_checks.check_jars(jar_sets_of(settings)))
@@ -30,12 +40,21 @@ def check_results(settings: Settings, now: Callable[[], int]) -> Iterator[CheckR
     yield from machine_checks.check_master(settings)
     yield from machine_checks.check_traffic(settings)
     yield from results_of("metrics", lambda: machine_checks.check_metrics(settings))
-    schemas = [*results_of("schemas", lambda: _schemas(settings))]
-    yield from schemas
     yield from results_of("warehouse", lambda: warehouse_checks.check_store(settings.warehouse))
     yield from results_of("reports", lambda: warehouse_checks.check_reports(settings))
-    has_reader = all(result.level is not Level.FAIL for result in schemas)
-    yield from _topic_checks(settings, now, has_reader=has_reader)
+    schemas = [*results_of("schemas", lambda: _schemas(settings))]
+    yield from schemas
+    if topic and all(result.level is not Level.FAIL for result in schemas):
+        yield from results_of("records", lambda: check_records(settings, topic, now))
+    if topic:
+        yield from results_of("start", lambda: warehouse_checks.check_start(settings, topic, now))
+
+
+def _connected(settings: Settings) -> Topic:
+    """Returns the topic. Raises SetUpError if no broker answers soon, or the topic does not exist."""
+    patience = min(_PATIENCE, settings.kafka.connect_timeout)
+    topic = connect(settings.kafka.model_copy(update={"connect_timeout": patience}))
+    return replace(topic, patience_s=patience.total_seconds())
 
 
 def _schemas(settings: Settings) -> Iterator[CheckResult]:
@@ -47,20 +66,10 @@ def _schemas(settings: Settings) -> Iterator[CheckResult]:
     yield passed("schemas", "JSON, which is read without schemas" if settings.schemas.format == "json" else versions)
 
 
-def _topic_checks(settings: Settings, now: Callable[[], int], *, has_reader: bool) -> Iterator[CheckResult]:
-    policy, patience = settings.policy(), min(_PATIENCE, settings.kafka.connect_timeout)
-    try:
-        topic = connect(settings.kafka.model_copy(update={"connect_timeout": patience}))
-    except SetUpError as error:
-        yield failure("brokers", str(error))
-        return
-    topic = replace(topic, patience_s=patience.total_seconds())
-    cluster = Cluster(topic, now)
+def _topic_checks(settings: Settings, topic: Topic, now: Callable[[], int]) -> Iterator[CheckResult]:
+    policy, cluster = settings.policy(), Cluster(topic, now)
     yield from results_of("brokers", cluster.check_brokers)
     yield from results_of("retention", lambda: cluster.check_retention(policy))
     yield from results_of("timestamps", lambda: cluster.check_timestamps(policy))
     yield from results_of("clocks", lambda: cluster.check_clocks(policy))
     yield from results_of("group", lambda: cluster.check_group(settings.kafka))
-    if has_reader:
-        yield from results_of("records", lambda: check_records(settings, topic, now))
-    yield from results_of("start", lambda: warehouse_checks.check_start(settings, topic, now))
