@@ -15,7 +15,7 @@ from pipeline.amend.user_names import known_as
 from pipeline.event_time import lateness
 from pipeline.event_time.batch import EPOCH
 from pipeline.event_time.checks import Check
-from pipeline.event_time.policy import Consumer
+from pipeline.event_time.policy import Consumer, Policy
 from pipeline.event_time.user_totals import UserTotals
 from pipeline.fold.dead_letter_reader import BELONGS, late_events
 from pipeline.instants import now_ms
@@ -31,6 +31,7 @@ from pipeline.tables.event_schemas import schemas_of
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.query import Row, query
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, result_of
+from pipeline.tables.warehouse_policy import policy_of
 
 REASONS = ("too_late", "partly_late")
 """The default reasons of dead letters to take; `future` can be chosen too, once their windows have closed."""
@@ -62,20 +63,21 @@ def apply_corrections(settings: Settings, chosen: LetterSelection, *, dry_run: b
     """Adds the chosen events to the closed windows they belong to.
 
     The service adds them to the totals when it publishes these next. A second run adds nothing; it finishes a run that
-    was killed. Raises SetUpError if the warehouse does not fit the settings.
+    was killed. Reports and times that the settings do not name are those of the warehouse. Raises SetUpError if the
+    warehouse does not fit the settings.
     """
     require(settings, "warehouse")
-    policy = settings.policy()
     require_warehouse(settings.warehouse)
     _require_same_meaning(settings)
+    policy = policy_of(settings)
     chosen = replace(chosen, users=known_as(settings, chosen.users))
     check_results(settings.warehouse, policy, all_made=True)
     if dry_run:
-        return _decided(settings, known_corrections(settings.warehouse), chosen)
+        return _decided(settings, policy, known_corrections(settings.warehouse), chosen)
     corrections = Corrections(settings.warehouse)
-    corrected = _decided(settings, corrections.known(), chosen)
+    corrected = _decided(settings, policy, corrections.known(), chosen)
     while corrected.rows and not corrections.append_next(corrected.rows):
-        corrected = _decided(settings, corrections.known(), chosen)
+        corrected = _decided(settings, policy, corrections.known(), chosen)
     for report in policy.reports:
         corrections.apply(kind_of(report))
     return corrected
@@ -89,8 +91,10 @@ def _require_same_meaning(settings: Settings) -> None:
         require_same_meaning(rows, before, meaning, settings.warehouse, LETTERS)
 
 
-def _decided(settings: Settings, known: Collection[CorrectedEvent], chosen: LetterSelection) -> CorrectionOutcome:
-    policy, now = settings.policy(), now_ms()
+def _decided(
+    settings: Settings, policy: Policy, known: Collection[CorrectedEvent], chosen: LetterSelection
+) -> CorrectionOutcome:
+    now = now_ms()
     dead = spark_session(settings.spark).createDataFrame(_dead_letters(settings.warehouse, chosen.reasons))
     ledger = Ledger(settings.warehouse)
     openings = ledger.openings()

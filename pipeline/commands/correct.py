@@ -22,7 +22,8 @@ from pipeline.settings.model import Settings
 def correct(settings: Settings, *, dry_run: bool, reasons: tuple[str, ...], **chosen: Any) -> None:
     """Adds too-late events to the closed windows that they belong to, each once.
 
-    It needs the settings of the service, and may run while the service runs.
+    Reports and times that the settings do not name are those of the warehouse. Schemas and the key of pseudonyms must
+    be those of the service. It may run while the service runs.
     """
     from pipeline.amend.correction_run import correct as correct_events
     from pipeline.amend.late_corrections import REASONS, LetterSelection

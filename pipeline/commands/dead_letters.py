@@ -73,8 +73,9 @@ def show(settings: Settings, *, partition: int, offset: int) -> None:
 def replay(settings: Settings, *, dry_run: bool, reasons: tuple[str, ...], **chosen: Any) -> None:
     """Judges malformed and future records again, and adds those that are valid now to closed windows and totals.
 
-    Run it after you added a schema, corrected a mapping or raised a bound on the future. Each record is added once, as
-    by `correct`. It may run while the service runs, run twice concurrently, and be killed and run again.
+    Run it after you added a schema, corrected a mapping or raised a bound on the future. Reports and times that the
+    settings do not name are those of the warehouse. Each record is added once, as by `correct`. It may run while the
+    service runs, run twice concurrently, and be killed and run again.
     """
     from pipeline.amend.correction_run import correct
     from pipeline.amend.late_corrections import LetterSelection

@@ -102,6 +102,11 @@ def test_late_events_are_added_once_however_often_it_is_done(late: Settings) -> 
     assert_corrected(late)
 
 
+def test_settings_that_name_no_reports_correct_those_of_the_warehouse(late: Settings) -> None:
+    apply_corrections(Settings(warehouse=late.warehouse, spark=late.spark), LetterSelection())
+    assert_corrected(late)
+
+
 def test_late_events_are_added_after_the_end_of_the_input(late: Settings) -> None:
     with open_service(late, now=Clock()) as service:
         service.end_input()

@@ -1,0 +1,106 @@
+"""Verbs on a warehouse use its own reports and times, except for those that the settings name."""
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.amend import late_corrections
+from pipeline.amend.late_corrections import LetterSelection, apply_corrections
+from pipeline.errors import SetUpError
+from pipeline.event_time.policy import Policy, TimeOf
+from pipeline.event_time.user_totals import UserTotals
+from pipeline.settings.load import settings_of
+from pipeline.settings.model import Settings
+from pipeline.settings.setting_catalogue import catalogue
+from pipeline.settings.sources import Source
+from pipeline.tables.warehouse_policy import POLICY_SETTINGS, policy_of
+from tests.support.environment import remove_settings
+from tests.verify.site import MINUTE, POLICY, REPORTS, Event, Site
+
+OWN = replace(
+    POLICY, reports=REPORTS[1:3], totals=UserTotals(MINUTE, MINUTE), time_of=TimeOf.INGESTION, max_age_ms=MINUTE
+)
+VERBS = [LetterSelection(), LetterSelection(reasons=("malformed", "future"), is_judged_again=True)]
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    remove_settings(monkeypatch)
+
+
+@pytest.fixture
+def settings_for(tmp_path: Path) -> Callable[..., Settings]:
+    """Returns settings of a warehouse with the policy `OWN`, as a settings file with `sections` has them."""
+    Site(tmp_path, OWN).open().batch(Event(1))
+
+    def read(**sections: Any) -> Settings:
+        return settings_of([Source("file", {"warehouse": str(tmp_path), **sections}, {})])
+
+    return read
+
+
+def test_settings_without_reports_and_times_use_those_of_the_newest_opening(
+    settings_for: Callable[..., Settings],
+) -> None:
+    assert policy_of(settings_for()) == OWN
+    newer = replace(OWN, reports=REPORTS[:1])
+    settings = settings_for()
+    site = Site(Path(settings.warehouse), newer, number=1_000_000_001, watermark=Event(1).time, position=1, last=1)
+    site.open()
+    assert [report.name for report in policy_of(settings).reports] == ["page_views"]
+
+
+@pytest.mark.parametrize(
+    ("sections", "changed"),
+    [
+        ({"time": {"max_future_skew": "1h"}}, {"max_future_skew_ms": 60 * MINUTE}),
+        ({"time": {"of": "event", "max_age": "off"}}, {"time_of": TimeOf.EVENT, "max_age_ms": None}),
+        ({"totals": {"gap": "2m"}}, {"totals": UserTotals(2 * MINUTE, MINUTE)}),
+        ({"kafka": {"topic": "t", "tombstones": "left_out"}}, {"leaves_out_tombstones": True}),
+        ({"schemas": {"mapping": {"other_kinds": "left_out"}}}, {"leaves_out_kinds": True}),
+    ],
+)
+def test_what_the_settings_name_is_theirs(
+    settings_for: Callable[..., Settings], sections: dict[str, Any], changed: dict[str, Any]
+) -> None:
+    changed |= {"caps_watermark": True} if "of" in sections.get("time", {}) else {}
+    assert policy_of(settings_for(**sections)) == replace(OWN, **changed)
+
+
+@pytest.mark.parametrize("sections", [{"reports": {"users": {"keys": ["user_id"]}}}, {"window": {"size": "1h"}}])
+def test_reports_or_windows_in_the_settings_are_the_reports(
+    settings_for: Callable[..., Settings], sections: dict[str, Any]
+) -> None:
+    settings = settings_for(**sections)
+    assert policy_of(settings).reports == settings.policy().reports
+
+
+class SparkIsAsked(Exception):
+    """The verb begins to read dead letters."""
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=["correct", "replay"])
+def test_correct_and_replay_refuse_only_reports_that_the_settings_name(
+    settings_for: Callable[..., Settings], verb: LetterSelection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asked(_: object) -> None:
+        raise SparkIsAsked
+
+    monkeypatch.setattr(late_corrections, "spark_session", asked)
+    for dry_run in (True, False):
+        with pytest.raises(SparkIsAsked):
+            apply_corrections(settings_for(), verb, dry_run=dry_run)
+    with pytest.raises(SetUpError, match="has no report users"):
+        apply_corrections(settings_for(reports={"users": {}}), verb)
+    with pytest.raises(SetUpError, match=r"report pages .* was made with .*, but the settings say"):
+        apply_corrections(settings_for(reports={"pages": {"keys": ["page_url"]}}), verb)
+
+
+def test_every_part_of_a_policy_has_its_settings() -> None:
+    assert {*POLICY_SETTINGS} == {field.name for field in fields(Policy)}
+    sections = {"window", "totals"}
+    names = {setting.name for setting in catalogue()} | sections
+    assert {name for settings in POLICY_SETTINGS.values() for name in settings} <= names
