@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
-from urllib.error import HTTPError
 
 import numpy as np
 import pyarrow as pa
@@ -83,13 +82,10 @@ def _measure(warehouse: Path, windows: int, port: int, path: str, looks: int) ->
 def _ask(port: int, path: str) -> None:
     """Asks for a page until it is complete: the dashboard answers within a second, and a reading may take longer."""
     while True:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=_ANSWER_S) as answer:
-                answer.read()
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=_ANSWER_S) as answer:
+            answer.read()
+            if "Retry-After" not in answer.headers:
                 return
-        except HTTPError as error:
-            if "Retry-After" not in error.headers:
-                raise
 
 
 @contextmanager

@@ -123,7 +123,7 @@ def test_a_store_that_hangs_is_reported_by_every_page_and_by_health(
         assert "The data below is from before" in words
         assert "Live." not in words
         new = page.ask("/reports/page_views")
-        assert new.status == 503
+        assert new.status == 200
         assert re.search(
             r"have been read for [\d.]+ s, and their store last answered at [^<]+ UTC, [\d.]+ \w+ ago", new.text
         )
@@ -135,6 +135,21 @@ def test_a_store_that_hangs_is_reported_by_every_page_and_by_health(
         )
     assert "Live." in wait_for(lambda: said if "Live." in (said := page.get().text) else None, PATIENCE_S, "the store")
     wait_for(lambda: page.ask("/healthz").status == 200, PATIENCE_S, "health")
+
+
+def test_the_first_view_of_a_page_says_that_it_loads_and_becomes_the_page(site: Site, page: Served) -> None:
+    with hanging(Path(site.warehouse)):
+        first = page.ask()
+        assert (first.status, first.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+        assert "<h1>Loading</h1>" in first.text
+        # The script asks again by itself, and without a script the browser does.
+        assert "data-live" in first.text
+        assert '<noscript><meta http-equiv="refresh" content="1"></noscript>' in first.text
+        assert "reload it" not in first.text
+        assert "data-version" not in first.text
+        assert update(page, "/", "").status == 200
+        assert update(page, "/", "displayed").status == 503, "the numbers that a page displays stay"
+    assert "page views" in page.get().text
 
 
 def test_a_page_that_is_not_read_in_time_does_not_say_that_nothing_was_committed(tmp_path: Path) -> None:

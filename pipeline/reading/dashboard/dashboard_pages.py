@@ -152,9 +152,13 @@ class Pages:
         message = f"The tables cannot be read: {one_line(error)}"
         return self._plain("failed.html", HTTPStatus.SERVICE_UNAVAILABLE, message=message)
 
-    def late(self, _: Request, error: Exception) -> Response:
-        """Answers that the tables have not been read yet."""
-        answer = self._plain("failed.html", HTTPStatus.SERVICE_UNAVAILABLE, message=str(error))
+    def late(self, request: Request, error: Exception) -> Response:
+        """Answers that the tables have not been read yet: to a person 200, as the page soon becomes what was asked for.
+
+        The script of a page with data gets 503, so that its data stays. Retry-After distinguishes both from the page.
+        """
+        status = HTTPStatus.SERVICE_UNAVAILABLE if request.headers.get(VERSION) else HTTPStatus.OK
+        answer = self._plain("loading.html", status, message=str(error))
         answer.headers["Retry-After"] = "1"
         return answer
 
