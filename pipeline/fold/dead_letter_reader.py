@@ -33,7 +33,8 @@ def late_events(
     dead letters with pseudonyms.
     """
     keys = {*stored_keys(schemas), *(key for report in policy.reports for key in report.keys)}
-    needed = ", ".join(filter(None, [*sorted(keys), *(report.where for report in policy.reports)]))
+    conditions_sql = (policy.strategy.marker, *(report.where for report in policy.reports))
+    needed = ", ".join(filter(None, [*sorted(keys), *conditions_sql]))
     names = (c.REASON, c.TOPIC, c.PARTITION, c.OFFSET, c.WATERMARK, c.BATCH, c.KAFKA_TIMESTAMP, c.VALUE)
     stored = {name: F.col(name) for name in names}
     events, conditions = reader(schemas, needed), condition_names(policy)

@@ -279,3 +279,17 @@ def test_a_dead_letter_is_read_again_whatever_its_fields_are_named() -> None:
     schemas = EventSchemas({7: json.dumps(schema)}, MAPPED)
     rows = late_events(spark.createDataFrame(pa.table(columns)), schemas, policy, NOW).collect()
     assert [(row["check"], row["batch"], row["belongs_to_few"]) for row in rows] == [(0, 1, True), (0, 1, False)]
+
+
+def test_a_dead_letter_is_read_again_whatever_field_marks_the_watermark() -> None:
+    schema = record(field("page_url", "string"), field("mark", "int"))
+    columns = {
+        "reason": ["too_late"], "topic": ["t"], "partition": [0], "offset": [0], "watermark": [NOW], "batch": [1],
+        "kafka_timestamp": [NOW], "value": [written(7, schema, {"page_url": "/", "mark": 1})],
+    }  # fmt: skip
+    spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
+    marked = {"strategy": "punctuated", "marker": "mark = 1"}
+    policy = Settings.model_validate({"time": marked, "reports": {"few": {"keys": ["user_id"]}}}).policy()
+    schemas = EventSchemas({7: json.dumps(schema)}, MAPPED)
+    (row,) = late_events(spark.createDataFrame(pa.table(columns)), schemas, policy, NOW).collect()
+    assert (row["user_id"], row["belongs_to_few"]) == ("ann", True)
