@@ -1,13 +1,16 @@
 """Child processes of the demo: they die with it, but not by Ctrl-C, so that it can stop them in order."""
 
+import fcntl
 import os
 import secrets
 import signal
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +20,8 @@ from pipeline.errors import TidemarkError
 _END_S: Final = 300
 _PORTS: Final = range(15_000, 32_000)
 """Below the ports that Linux and macOS give to outgoing connections."""
+_GIVEN: Final = set[int]()
+"""The ports that this process was given."""
 _QUOTED_LINES: Final = 8
 
 
@@ -69,17 +74,28 @@ def child(
 
 
 def free_port() -> int:
-    """Returns a port that is free now, and that no outgoing connection takes before it is used."""
+    """Returns a port that is free now, and that neither an outgoing connection nor another caller takes."""
     (port,) = free_ports(1)
     return port
 
 
 def free_ports(count: int) -> list[int]:
-    """Returns different ports, like `free_port`."""
-    ports = dict[int, None]()
+    """Returns different ports, like `free_port`: no process gets them from here while this process runs."""
+    ports = list[int]()
     while len(ports) < count:
+        port = secrets.choice(_PORTS)
+        if port in _GIVEN:
+            continue
         with socket.socket() as probe, suppress(OSError):
-            port = secrets.choice(_PORTS)
+            fcntl.lockf(_reservations(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
             probe.bind(("127.0.0.1", port))
-            ports[port] = None
-    return [*ports]
+            _GIVEN.add(port)
+            ports.append(port)
+    return ports
+
+
+@cache
+def _reservations() -> int:
+    """Returns a file of which processes lock a byte for each port that they were given: some use it much later."""
+    path = Path(tempfile.gettempdir()) / f"tidemark-ports-{os.getuid()}"
+    return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
