@@ -163,7 +163,7 @@ def serving(
     service_port: int | None = None,
 ) -> Iterator[Served]:
     """Serves the application of `tidemark dashboard` from a thread; without `service_port` no service runs."""
-    beside = partial(service_health, MetricsSettings(port=service_port or free_port()))
+    beside = partial(service_health, MetricsSettings(port=service_port or free_port()), str(warehouse))
     guard = Guard(SecretStr(token) if token else None)
     server = page_server(site(reader or TableReader(str(warehouse)), guard, load_schemas, beside))
     listening = listen("127.0.0.1", port)

@@ -8,7 +8,7 @@ from demo import children
 _CHOOSE = "from demo import children; children._PORTS = {}; print(children.free_port())"
 
 
-def test_another_process_gets_no_port_that_this_one_was_given() -> None:
+def test_another_process_gets_no_port_of_this_process() -> None:
     given = children.free_ports(20)
     assert len({*given, *children.free_ports(20)}) == 40
     command = _CHOOSE.format([*given, *range(32_000, 32_004)])
