@@ -26,9 +26,9 @@ setup: $(SYNCED) $(JAVA) $(JARS) ## install uv, dependencies, Java and jars (don
 demo: setup ## run Kafka, a producer and the pipeline on this machine; ARGS="--rate 5000 --keep FOLDER"; --help lists all
 	$(RUN) demo $(ARGS)
 
-# Three files at a time on two cores, each with its own broker and Spark: tests wait as much as they compute. The files
+# Four files at a time on two cores, each with its own broker and Spark: tests wait as much as they compute. The files
 # that took longest start first (tests/durations.json).
-WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 3 / 2)))
+WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 2)))
 TESTS = $(RUN) pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: setup $(CLASSES) ## run the tests, with a real Spark and a real Kafka; ARGS=... are passed to pytest
 	$(TESTS) -m "not long and not nightly" $(ARGS)

@@ -8,7 +8,6 @@ from command_line.printable import say
 from command_line.verbs import Verb
 from pipeline.commands.options import settings_options
 from pipeline.errors import TransientError
-from pipeline.reading.health_client import NO_ANSWER, no_answer, of_another, open_page
 from pipeline.settings.model import Settings
 
 
@@ -23,6 +22,8 @@ def health(settings: Settings) -> None:
 
     Exit code 0: it is healthy. 1: it is unhealthy, does not answer, or writes another warehouse.
     """
+    from pipeline.reading.health_client import NO_ANSWER, no_answer, of_another, open_page
+
     try:
         with open_page(settings.metrics, "/healthz") as page:
             if other := of_another(page.headers, settings.metrics, settings.warehouse):

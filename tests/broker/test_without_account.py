@@ -21,7 +21,7 @@ AS_ANOTHER = (shutil.which("unshare") or "", "--user", "--map-user=12345", "--ma
 EVENTS = 300
 
 
-@pytest.mark.parametrize("home", ["", "home"])
+@pytest.mark.parametrize("home", ["", pytest.param("home", marks=pytest.mark.nightly)])
 def test_the_service_runs_without_an_account(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, home: str
 ) -> None:

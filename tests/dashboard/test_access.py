@@ -178,7 +178,7 @@ def raw(page: Served, said: bytes, *, ends: bool = False) -> bytes:
             line.shutdown(socket.SHUT_WR)
         answer = b""
         with suppress(ConnectionError):
-            while (more := line.recv(65_536)) and (ends or not answer):
+            while (ends or not answer) and (more := line.recv(65_536)):
                 answer += more
         return answer
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 
 HERE = Path(__file__).parent
-COUNT = 20
+COUNT = 12
 """Plans in a sample, each of other writers."""
 
 
