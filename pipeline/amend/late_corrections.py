@@ -26,12 +26,12 @@ from pipeline.results.retention import removed
 from pipeline.runtime.spark import spark_session
 from pipeline.settings.load import require
 from pipeline.settings.model import Settings
+from pipeline.settings.warehouse_policy import policy_of
 from pipeline.tables.changed_meaning import LETTERS, Meaning, require_same_meaning
 from pipeline.tables.event_schemas import schemas_of
 from pipeline.tables.ledger import Ledger, require_warehouse
 from pipeline.tables.query import Row, query
 from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, result_of
-from pipeline.tables.warehouse_policy import policy_of
 
 REASONS = ("too_late", "partly_late")
 """The default reasons of dead letters to take; `future` can be chosen too, once their windows have closed."""
@@ -68,8 +68,7 @@ def apply_corrections(settings: Settings, chosen: LetterSelection, *, dry_run: b
     """
     require(settings, "warehouse")
     require_warehouse(settings.warehouse)
-    _require_same_meaning(settings)
-    policy = policy_of(settings)
+    policy = _policy(settings)
     chosen = replace(chosen, users=known_as(settings, chosen.users))
     check_results(settings.warehouse, policy, all_made=True)
     if dry_run:
@@ -83,12 +82,18 @@ def apply_corrections(settings: Settings, chosen: LetterSelection, *, dry_run: b
     return corrected
 
 
-def _require_same_meaning(settings: Settings) -> None:
-    """Raises SetUpError if dead letters would be read otherwise than the service reads events, unless it may be."""
+def _policy(settings: Settings) -> Policy:
+    """Returns the warehouse's policy, except for what the settings name.
+
+    Raises SetUpError if dead letters would be read otherwise than the service reads events, unless it may be.
+    """
     ledger = Ledger(settings.warehouse, mends=False)
-    if rows := ledger.latest():
-        before, meaning = ledger.opening(rows[0].epoch), Meaning.of(settings)
-        require_same_meaning(rows, before, meaning, settings.warehouse, LETTERS)
+    rows = ledger.latest()
+    if not rows:
+        return settings.policy()
+    newest = ledger.opening(rows[0].epoch)
+    require_same_meaning(rows, newest, Meaning.of(settings), settings.warehouse, LETTERS)
+    return policy_of(settings, newest.policy)
 
 
 def _decided(

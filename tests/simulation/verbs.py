@@ -58,7 +58,7 @@ def _late_events(dead: list[Any], _: object, policy: Any, *__: object, **___: ob
 def without_spark() -> None:
     """Lets `correct` and `replay` read dead letters by hand."""
     put(late_corrections, spark_session=lambda _: _Rows([]), schemas_of=lambda _: None)
-    put(late_corrections, policy_of=lambda settings: settings.policy())
+    put(late_corrections, policy_of=lambda settings, _: settings.policy())
     put(late_corrections, late_events=_late_events, _filtered=lambda events, _: _Rows(events))
 
 

@@ -7,7 +7,6 @@ from typing import Final
 
 from pipeline.event_time.policy import Policy
 from pipeline.settings.model import Settings
-from pipeline.tables.ledger import Ledger
 
 POLICY_SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "strategy": ("time.strategy", "time.marker", "time.lag", "time.bound"),
@@ -27,18 +26,15 @@ POLICY_SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
 """The settings and sections that determine each field of a policy."""
 
 
-def policy_of(settings: Settings) -> Policy:
-    """Returns the policy of the ledger's newest opening, with the fields for which `settings` name a value.
+def policy_of(settings: Settings, opened: Policy) -> Policy:
+    """Returns `opened`, the policy of a ledger's newest opening, with the fields for which `settings` name a value.
 
     Defaults do not count, because the service may have had other settings. The caller checks that reports of the
-    settings are those of the tables. Raises SetUpError if the opening cannot be read.
+    settings are those of the tables.
     """
-    configured, ledger = settings.policy(), Ledger(settings.warehouse, mends=False)
-    rows = ledger.latest()
-    if not rows:
-        return configured
+    configured = settings.policy()
     named = [field for field, names in POLICY_SETTINGS.items() if any(_is_named(settings, name) for name in names)]
-    return replace(ledger.opening(rows[0].epoch).policy, **{field: getattr(configured, field) for field in named})
+    return replace(opened, **{field: getattr(configured, field) for field in named})
 
 
 def _is_named(settings: Settings, name: str) -> bool:

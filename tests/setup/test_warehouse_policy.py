@@ -16,7 +16,7 @@ from pipeline.settings.load import settings_of
 from pipeline.settings.model import Settings
 from pipeline.settings.setting_catalogue import catalogue
 from pipeline.settings.sources import Source
-from pipeline.tables.warehouse_policy import POLICY_SETTINGS, policy_of
+from pipeline.settings.warehouse_policy import POLICY_SETTINGS, policy_of
 from tests.support.environment import remove_settings
 from tests.verify.site import MINUTE, POLICY, REPORTS, Event, Site
 
@@ -43,14 +43,25 @@ def settings_for(tmp_path: Path) -> Callable[..., Settings]:
 
 
 def test_settings_without_reports_and_times_use_those_of_the_newest_opening(
-    settings_for: Callable[..., Settings],
+    settings_for: Callable[..., Settings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert policy_of(settings_for()) == OWN
-    newer = replace(OWN, reports=REPORTS[:1])
     settings = settings_for()
+    assert policy_of(settings, OWN) == OWN
+    newer = replace(OWN, reports=REPORTS[:1])
     site = Site(Path(settings.warehouse), newer, number=1_000_000_001, watermark=Event(1).time, position=1, last=1)
     site.open()
-    assert [report.name for report in policy_of(settings).reports] == ["page_views"]
+
+    def checked(_: str, policy: Policy, **__: object) -> None:
+        raise ReportsAreChecked([report.name for report in policy.reports])
+
+    monkeypatch.setattr(late_corrections, "check_results", checked)
+    with pytest.raises(ReportsAreChecked) as seen:
+        apply_corrections(settings, LetterSelection())
+    assert seen.value.args == (["page_views"],)
+
+
+class ReportsAreChecked(Exception):
+    """The verb has chosen its reports."""
 
 
 @pytest.mark.parametrize(
@@ -67,7 +78,7 @@ def test_what_the_settings_name_is_theirs(
     settings_for: Callable[..., Settings], sections: dict[str, Any], changed: dict[str, Any]
 ) -> None:
     changed |= {"caps_watermark": True} if "of" in sections.get("time", {}) else {}
-    assert policy_of(settings_for(**sections)) == replace(OWN, **changed)
+    assert policy_of(settings_for(**sections), OWN) == replace(OWN, **changed)
 
 
 @pytest.mark.parametrize("sections", [{"reports": {"users": {"keys": ["user_id"]}}}, {"window": {"size": "1h"}}])
@@ -75,7 +86,7 @@ def test_reports_or_windows_in_the_settings_are_the_reports(
     settings_for: Callable[..., Settings], sections: dict[str, Any]
 ) -> None:
     settings = settings_for(**sections)
-    assert policy_of(settings).reports == settings.policy().reports
+    assert policy_of(settings, OWN).reports == settings.policy().reports
 
 
 class SparkIsAsked(Exception):
