@@ -14,6 +14,7 @@ _OBJECT: Final = {"type": "object"}
 _COUNT: Final = {"type": "integer", "minimum": 1}
 _FLAG: Final = {"type": "boolean"}
 _PORTS: Final = {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 65535}}
+_TEXTS: Final = {"type": "array", "items": _TEXT}
 _LIST: Final = {"type": "array", "items": _OBJECT}
 _DROPPED: Final = {"default", "format", "title"}
 """Not for Helm: its defaults are those of the service, and a duration is `5m`, not `PT5M`."""
@@ -22,6 +23,25 @@ _DROPPED: Final = {"default", "format", "title"}
 def _group(**properties: Any) -> dict[str, Any]:
     """Returns the schema of an object that has no other properties."""
     return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+_RESOURCES: Final = _group(requests=_OBJECT, limits={"type": "object", "required": ["cpu", "memory"]})
+_COLLECTOR: Final = _group(
+    enabled=_FLAG,
+    replicas=_COUNT,
+    allowOrigins=_TEXTS,
+    arguments=_TEXTS,
+    secretName=_TEXT,
+    resources=_RESOURCES,
+)
+_NETWORK: Final = _group(
+    enabled=_FLAG,
+    dnsPorts=_PORTS,
+    kafkaPorts=_PORTS,
+    registryPorts=_PORTS,
+    httpsPorts=_PORTS,
+    extraEgress=_LIST,
+)
 
 
 def _is_secret(schema: Any) -> bool:
@@ -59,22 +79,16 @@ def text() -> str:
         serviceAccount=_group(annotations=_OBJECT),
         podSecurityContext=_OBJECT,
         storage=_group(enabled=_FLAG, size=_TEXT, className=_TEXT, existingClaim=_TEXT),
-        resources=_group(requests=_OBJECT, limits={"type": "object", "required": ["cpu", "memory"]}),
+        resources=_RESOURCES,
         executors=_group(enabled=_FLAG, instances=_COUNT, cores=_COUNT, memory=_TEXT),
+        collector=_COLLECTOR,
         deadNodeSeconds=_COUNT,
         terminationGracePeriodSeconds=_COUNT,
         nodeSelector=_OBJECT,
         affinity=_OBJECT,
         tolerations=_LIST,
         podAnnotations=_OBJECT,
-        networkPolicy=_group(
-            enabled=_FLAG,
-            dnsPorts=_PORTS,
-            kafkaPorts=_PORTS,
-            registryPorts=_PORTS,
-            httpsPorts=_PORTS,
-            extraEgress=_LIST,
-        ),
+        networkPolicy=_NETWORK,
         monitoring=_group(enabled=_FLAG, labels=_OBJECT, interval=_TEXT, tlsConfig=_OBJECT),
     )
     # Helm adds the values of a parent chart.

@@ -26,6 +26,8 @@ class Containers:
 
     here: Here
     prefix: str = field(default_factory=lambda: f"tidemark-{uuid.uuid4().hex[:8]}")
+    user: int | None = None
+    """The id to run under, without an account, as on OpenShift; volumes are its own. By default that of the image."""
     _names: list[str] = field(default_factory=list)
     _volumes: set[str] = field(default_factory=set)
 
@@ -59,7 +61,8 @@ class Containers:
         return [
             *_HERE,
             *(f"--env={name}={value}" for name, value in variables.items()),
-            *(f"--volume={self.prefix}-{volume}" for volume in volumes),
+            *(f"--volume={self.prefix}-{volume}{':U' if self.user else ''}" for volume in volumes),
+            *([f"--user={self.user}:0", "--passwd=false"] if self.user else []),
             *(f"--tmpfs={_as_docker(mount)}" for mount in spec["tmpfs"]),
             *(f"--cap-drop={capability}" for capability in spec["cap_drop"]),
             *(f"--security-opt={option.removesuffix(':true')}" for option in spec["security_opt"]),

@@ -82,6 +82,20 @@ def test_the_services_of_compose_run_in_containers(here: Here) -> None:
         stops_under_load_and_resumes(containers, here, service, warehouse)
 
 
+@pytest.mark.jvm
+@pytest.mark.broker
+@pytest.mark.nightly
+@pytest.mark.usefixtures("image")
+def test_the_service_runs_under_a_user_id_without_an_account(here: Here) -> None:
+    with Containers(here, user=54321) as containers:
+        service = containers.start("tidemark", **SHORT)
+        send(here, EVENTS, "zstd")
+        warehouse = containers.volume("warehouse") / "warehouse"
+        reads(service, warehouse, EVENTS)
+        assert {path.stat().st_uid for path in warehouse.iterdir()} == {54321}
+        containers.run("tidemark", "verify")  # raises at a violation
+
+
 def reads(service: Container, warehouse: Path, events: int) -> None:
     """Returns when the ledger has at least this many records."""
 

@@ -3,6 +3,25 @@ app.kubernetes.io/name: tidemark
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
+{{/* Its own name: Prometheus' job of the rules, and no pod of the service. */}}
+{{- define "tidemark.collectorLabels" -}}
+app.kubernetes.io/name: tidemark-collect
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{/* The settings of kafka.security, kafka.sasl and kafka.tls as variables of `producers`. */}}
+{{- define "tidemark.collectorVariables" -}}
+{{- $kafka := dig "kafka" dict .Values.settings }}
+{{- range $section := list "security" "sasl" "tls" }}
+{{- range $name, $value := dig $section dict $kafka }}
+{{- if not (kindIs "invalid" $value) }}
+- name: PRODUCERS_KAFKA__{{ upper $section }}__{{ upper $name }}
+  value: {{ $value | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "tidemark.image" -}}
 {{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag }}{{ end }}
 {{- end }}
