@@ -61,6 +61,12 @@ CLOSED: Final = {
     "spark.authenticate": "true",
 }
 """Properties if driver and executor are one process: no other process has a reason to connect to it."""
+_ONE_PROCESS: Final = {
+    **CLOSED,
+    # A heartbeat that does not arrive means that the machine was suspended: Java would exit when it goes on.
+    "spark.storage.blockManagerHeartbeatTimeoutMs": "1000000000000",
+    "spark.executor.heartbeat.maxFailures": "1000000000",
+}
 _JARS: Final = "spark.jars"
 _MEMORY: Final = "spark.driver.memory"
 _OPTIONS: Final = "spark.driver.extraJavaOptions"
@@ -151,7 +157,7 @@ def _new_session(settings: SparkSettings, log_format: LogFormat, jar_sets: Seque
     _start({name: value for name, value in properties.items() if name in _AT_START})
     conf = SparkConf().setAll([*properties.items()])
     if (conf.get("spark.master") or "").startswith("local"):
-        conf.setAll([(name, conf.get(name, value) or value) for name, value in CLOSED.items()])
+        conf.setAll([(name, conf.get(name, value) or value) for name, value in _ONE_PROCESS.items()])
     context = SparkContext.getOrCreate(conf.setIfMissing("spark.app.name", "tidemark"))
     authenticate_callbacks(context)
     hadoop = {name for name in settings.conf if name.startswith(_HADOOP)}

@@ -1,5 +1,6 @@
 """Spark's Java process is killed: the service notices at once, says so in a sentence, and ends."""
 
+import json
 import logging
 import os
 import signal
@@ -20,10 +21,11 @@ from tests.support.against_truth import ledger_version
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
-from tests.support.processes import SMALL_DRIVER, tidemark
+from tests.support.processes import SMALL_DRIVER, Process, tidemark
 from tests.support.services import ANY_TIMESTAMP
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
+from tests.support.warehouse import records
 
 pytestmark = pytest.mark.jvm
 
@@ -38,6 +40,33 @@ AT_START = (
     "tidemark: Spark's Java process ended while it started: the lines above are its own; without any it was probably "
     "killed, for example because the memory limit is too low\n"
 )
+
+
+@pytest.mark.nightly
+def test_a_service_on_a_machine_that_was_suspended_goes_on(
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
+) -> None:
+    topic, warehouse = make_topic(**ANY_TIMESTAMP), tmp_path / "warehouse"
+    where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", topic, "--warehouse", str(warehouse))
+    # By default Java would exit after a suspension of ten minutes: a hundred heartbeats stand for them.
+    often = {**BRIEF_DRIVER, "spark.executor.heartbeatInterval": "100ms", "spark.network.timeout": "5s"}
+    driver = {"TIDEMARK_SPARK__CONF": json.dumps(often)}
+    with tidemark(tmp_path / "service.log", "run", *where, "--metrics.port", "0", driver=driver) as service:
+        for count in (1, 2):
+            send(broker.bootstrap_servers, topic, [event("ann", 1_790_820_000_000 + count)])
+            await_events(service, warehouse, count)
+            service.send_to_group(signal.SIGSTOP)
+            assert service.lives_for(20)
+            service.send_to_group(signal.SIGCONT)
+        service.send(signal.SIGTERM)
+        assert service.wait(PATIENCE_S) == 0, service.said
+    assert_conserved(warehouse)
+
+
+def await_events(service: Process, warehouse: Path, count: int) -> None:
+    """Returns when the service has committed `count` records; fails if it ends."""
+    wait_for(lambda: records(warehouse) == count or not service.alive, PATIENCE_S, f"{count} records")
+    assert service.alive, service.said
 
 
 @pytest.mark.core
