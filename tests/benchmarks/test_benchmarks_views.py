@@ -18,6 +18,7 @@ def test_each_view_is_asked_of_each_warehouse(tmp_path: Path) -> None:
     assert views.render(found).row_count == 7
 
 
+@pytest.mark.nightly
 def test_tabs_on_an_unchanged_warehouse_are_sent_no_page(tmp_path: Path) -> None:
     found = tabs.costs(2, tmp_path, ("no tab, unchanged", "one tab, unchanged"))
     # The picture of the watermark is drawn again twice a minute, because it shows the clock.
@@ -26,7 +27,7 @@ def test_tabs_on_an_unchanged_warehouse_are_sent_no_page(tmp_path: Path) -> None
     assert tabs.render(found).row_count == len(found)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_tab_is_sent_the_pages_of_a_changing_warehouse(tmp_path: Path) -> None:
     """A page is read again only if the readings use less than their share of a core: seldom on a busy machine."""
     scene, folders = "one tab, a batch each second", (tmp_path / str(number) for number in count())

@@ -14,6 +14,7 @@ from pipeline.settings.model import Settings
 from pipeline.tuning import Tuning
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
+from tests.support.seeds import drawn
 from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of, take
 from tests.support.topic_writer import Raw, event, send
 from tests.support.warehouse import milliseconds, rows
@@ -30,7 +31,7 @@ TIME = {"bound": "0s", "allowed_lateness": "15s", "idle_timeout": "1h", "max_fut
 Cells = dict[tuple[Any, ...], tuple[int, ...]]
 
 
-@pytest.fixture(params=[100, 1], ids=["as_it_is", "compacted_after_each_batch"])
+@pytest.fixture(params=drawn([100, 1], 1), ids=["as_it_is", "compacted_after_each_batch"])
 def settings(
     broker: Cluster,
     make_topic: Callable[..., str],

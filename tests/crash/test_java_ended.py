@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 from pyspark.errors import StreamingQueryException
@@ -22,6 +23,7 @@ from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.processes import SMALL_DRIVER, Process, tidemark
+from tests.support.seeds import SEED
 from tests.support.services import ANY_TIMESTAMP
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
@@ -46,17 +48,21 @@ AT_START = (
 def test_a_service_on_a_machine_that_was_suspended_goes_on(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:
-    topic, warehouse = make_topic(**ANY_TIMESTAMP), tmp_path / "warehouse"
+    chance, topic, warehouse = Random(SEED), make_topic(**ANY_TIMESTAMP), tmp_path / "warehouse"
     where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", topic, "--warehouse", str(warehouse))
-    # By default Java would exit after a suspension of ten minutes: a hundred heartbeats stand for them.
-    often = {**BRIEF_DRIVER, "spark.executor.heartbeatInterval": "100ms", "spark.network.timeout": "5s"}
-    driver = {"TIDEMARK_SPARK__CONF": json.dumps(often)}
+    # By default Java exits when sixty heartbeats were missed, which takes ten minutes.
+    often = {
+        "spark.executor.heartbeatInterval": "100ms",
+        "spark.network.timeout": "2s",
+        "spark.network.timeoutInterval": "50ms",
+    }
+    driver = {"TIDEMARK_SPARK__CONF": json.dumps(BRIEF_DRIVER | often)}
     with tidemark(tmp_path / "service.log", "run", *where, "--metrics.port", "0", driver=driver) as service:
-        for count in (1, 2):
+        for count in range(1, 9):
             send(broker.bootstrap_servers, topic, [event("ann", 1_790_820_000_000 + count)])
             await_events(service, warehouse, count)
             service.send_to_group(signal.SIGSTOP)
-            assert service.lives_for(20)
+            assert service.lives_for(chance.uniform(8, 10)), service.said
             service.send_to_group(signal.SIGCONT)
         service.send(signal.SIGTERM)
         assert service.wait(PATIENCE_S) == 0, service.said

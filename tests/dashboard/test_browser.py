@@ -11,6 +11,7 @@ from demo.children import free_port
 from tests.dashboard.eyes import DESK, PHONE, Scheme, eyes
 from tests.dashboard.scene import EVIL, Served, serving, story
 from tests.support.chromium import chromium
+from tests.support.seeds import drawn
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
 pytestmark = pytest.mark.slow
@@ -33,7 +34,7 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
+@pytest.mark.parametrize("scheme", drawn(["light", "dark"], 1))
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
 def test_every_page_is_accessible_at_every_width(browser: Browser, served: Served, path: str, scheme: Scheme) -> None:
     for width in (DESK, PHONE):

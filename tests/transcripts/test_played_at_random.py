@@ -3,18 +3,15 @@
 import pytest
 
 from pipeline.tuning import Tuning
+from tests.support.seeds import drawn
 from tests.transcripts.place import Place
 from tests.transcripts.playing import play
 from tests.transcripts.random_transcript import SEEDS, random_transcript
-from tests.transcripts.selected import not_drawn
 
 pytestmark = pytest.mark.jvm
-LEFT_OUT = not_drawn(SEEDS)
 
 
-@pytest.mark.parametrize(
-    "seed", [pytest.param(seed, marks=pytest.mark.nightly if seed in LEFT_OUT else ()) for seed in SEEDS]
-)
+@pytest.mark.parametrize("seed", drawn(SEEDS, 1))
 def test_the_service_agrees_with_the_model_on_random_transcripts(seed: int, place: Place) -> None:
     """Settings, reports, events, partitions, cuts, pauses and restarts by chance; upkeep after every second batch."""
     play(random_transcript(seed), place, Tuning(upkeep_batches=2, merged_runs=2), by_query=seed % 2 == 0)
