@@ -40,9 +40,8 @@ class Exporter:
         try:
             listening = listen(settings.host, settings.port)
         except OSError as error:
-            why = str(error.strerror).partition(" (while")[0]  # Python names the address again
             raise SetUpError(
-                f"cannot serve metrics on {settings.host} port {settings.port} ({why}): "
+                f"cannot serve metrics on {settings.host} port {settings.port} ({error.strerror}): "
                 "stop the program that uses this port, or set metrics.port (0 takes a free port) or metrics.host"
             ) from error
         self.port: int = listening.getsockname()[1]

@@ -7,19 +7,12 @@ from typing import Final
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
-from starlette.applications import Starlette
-from starlette.routing import Route
 
-from http_server.background import Background
-from http_server.exposition import Exposition
-from http_server.limits import Limits
-from http_server.listening import listen
-from http_server.server import Server
+from http_server.metrics_server import serve_registry
 from producers.access_log.outcome import LineOutcome
 from producers.errors import SetupError
 
 LINES: Final = "tidemark_access_log_lines"
-_LIMITS: Final = Limits(connections=64, request_s=30)
 
 
 class LineCounts(Collector):
@@ -42,9 +35,6 @@ def serve(counts: LineCounts, host: str, port: int) -> None:
     registry = CollectorRegistry()
     registry.register(counts)
     try:
-        listening = listen(host, port)
+        serve_registry(registry, host, port)
     except OSError as error:
-        why = str(error.strerror).partition(" (while")[0]  # Python repeats the address
-        raise SetupError(f"cannot serve metrics at {host}:{port}: {why}; choose another port") from error
-    page = Starlette(routes=[Route("/metrics", Exposition(registry).answer)])
-    Background(Server(page, _LIMITS), listening, "metrics")
+        raise SetupError(f"cannot serve metrics at {host}:{port}: {error.strerror}; choose another port") from error

@@ -21,9 +21,9 @@ def listener(host: str, port: int) -> socket.socket:
     try:
         return listen(host, port)
     except OSError as error:
-        why = str(error.strerror).partition(" (while")[0]  # Python repeats the address
         raise SetupError(
-            f"cannot listen on {host} port {port} ({why}): stop what listens on it, or correct --port or --host"
+            f"cannot listen on {host} port {port} ({error.strerror}): stop what listens on it, or correct --port or "
+            "--host"
         ) from error
 
 

@@ -67,5 +67,6 @@ def _listening(settings: DashboardSettings) -> socket.socket:
     try:
         return listen(host, port)
     except OSError as error:
-        reason = str(error.strerror).partition(" (while")[0]  # Python repeats the address
-        raise SetUpError(f"cannot listen on {host}:{port}: {reason}. Set dashboard.host or dashboard.port") from error
+        raise SetUpError(
+            f"cannot listen on {host}:{port}: {error.strerror}. Set dashboard.host or dashboard.port"
+        ) from error
