@@ -97,6 +97,7 @@ def test_without_the_token_only_the_login_form_is_served(locked: Path, headers: 
             assert "ann" not in answer.text.replace("cannot", "")
             assert str(locked) not in answer.text
         assert page.get("/healthz").text == "ok\n"
+        assert page.get("/metrics").status == 200
         assert page.get("/static/style.css").status == 200
 
 
@@ -116,6 +117,8 @@ def test_no_header_opens_a_page(guarded: Served, host: str) -> None:
     [
         "/healthz/",
         "/healthzx",
+        "/metrics/",
+        "/metricsx",
         "/login/",
         "/loginx",
         "/static/",
@@ -201,7 +204,8 @@ def test_the_token_is_entered_once_and_the_browser_stores_only_a_hash(locked: Pa
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "evil.example:9478", ""])
 def test_a_foreign_name_that_points_here_is_refused(locked: Path, host: str) -> None:
     with serving(locked) as page:
-        assert page.get("/", Host=host).status in (400, 403)
+        for path in ("/", "/healthz", "/metrics"):
+            assert page.get(path, Host=host).status in (400, 403)
 
 
 @pytest.mark.parametrize("host", ["localhost:9478", "LOCALHOST", "[::1]:9478", "127.0.0.1"])

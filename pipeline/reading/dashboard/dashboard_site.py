@@ -17,6 +17,7 @@ from pipeline.errors import TidemarkError
 from pipeline.reading.dashboard.dashboard_access import Guard, GuardedSite
 from pipeline.reading.dashboard.dashboard_health import Health
 from pipeline.reading.dashboard.dashboard_pages import Pages
+from pipeline.reading.dashboard.page_metrics import CountedSite, PageMetrics
 from pipeline.reading.dashboard.shared_views import NotFound, StillReading
 from pipeline.reading.health_client import ServiceHealth
 from pipeline.reading.pages.table_reader import TableReader
@@ -24,14 +25,15 @@ from pipeline.reading.record_decoding import SchemaTexts
 from pipeline.tables.store_errors import STORE_ERRORS
 
 _FILES: Final = Path(__file__).parent / "static"
-_HEALTH, _LOGIN, _STATIC = "/healthz", "/login", "/static"
+_HEALTH, _METRICS, _LOGIN, _STATIC = "/healthz", "/metrics", "/login", "/static"
 
 
 def site(
     reader: TableReader, guard: Guard, schemas: Callable[[], SchemaTexts], service: Callable[[], ServiceHealth]
 ) -> ASGIApp:
     """Returns the application. `service` asks the service for its health, and may block."""
-    pages = Pages(reader, guard, schemas, service)
+    pages, health = Pages(reader, guard, schemas, service), Health(reader.warehouse)
+    metrics = PageMetrics(health)
     static = StaticFiles(directory=_FILES, packages=[("pipeline.reading.pages", "static")])
     files = (f"{_STATIC}/{file.name}" for folder in static.all_directories for file in Path(folder).iterdir())
     routes = [
@@ -41,7 +43,8 @@ def site(
         Route("/pages", partial(pages.history, c.PAGE_URL, "url")),
         Route("/dead-letters", pages.dead_letters),
         Route("/dead-letters/{batch:int}/{partition:int}/{offset:int}", pages.dead_letter),
-        Route(_HEALTH, Health(reader.warehouse).answer),
+        Route(_HEALTH, health.answer),
+        Route(_METRICS, metrics.answer),
         Route(_LOGIN, pages.login, methods=["POST"]),
         Mount(_STATIC, GZipMiddleware(static)),
     ]
@@ -52,4 +55,5 @@ def site(
         **dict.fromkeys((TidemarkError, *STORE_ERRORS), pages.failed),
     }
     application = Starlette(routes=routes, exception_handlers=handlers)
-    return GuardedSite(application, guard, pages.login_form, frozenset((_HEALTH, _LOGIN, *files)))
+    guarded = GuardedSite(application, guard, pages.login_form, frozenset((_HEALTH, _METRICS, _LOGIN, *files)))
+    return CountedSite(guarded, metrics, uncounted=frozenset((_HEALTH, _METRICS)))
