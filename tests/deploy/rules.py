@@ -12,6 +12,8 @@ import pytest
 from pipeline.metrics.metric import MetricKind
 from pipeline.metrics.metric_catalogue import CATALOGUE
 from pipeline.metrics.processes import PROCESSES
+from pipeline.reading.dashboard.dashboard_health import Health
+from pipeline.reading.dashboard.page_metrics import PageMetrics
 from producers.collect.request_metrics import Metrics
 from tests.deploy.files import PROMETHEUS, ROOT
 from tests.support.yaml_text import parsed
@@ -48,9 +50,15 @@ def known_names() -> set[str]:
     page = {metric.name for metric in (*CATALOGUE, *PROCESSES)}
     histograms = [metric.name for metric in CATALOGUE if metric.kind is MetricKind.HISTOGRAM]
     parts = {f"{name}_{part}" for name in histograms for part in ("bucket", "count", "sum")}
-    families = Metrics(lambda: 0, 1).registry.collect()
-    collector = {f"{family.name}_total" if family.type == "counter" else family.name for family in families}
-    return page | parts | collector | {rule["record"] for rule in rules() if "record" in rule} | {"up"}
+    recorded = {rule["record"] for rule in rules() if "record" in rule}
+    return page | parts | recorded | names_of_other_processes() | {"up"}
+
+
+def names_of_other_processes() -> set[str]:
+    """The metrics of processes other than the service."""
+    registries = (Metrics(lambda: 0, 1).registry, PageMetrics(Health("/nowhere")).registry)
+    families = [family for registry in registries for family in registry.collect()]
+    return {f"{family.name}_total" if family.type == "counter" else family.name for family in families}
 
 
 def names_in(expression: str) -> set[str]:

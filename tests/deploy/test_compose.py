@@ -12,6 +12,7 @@ import pytest
 
 from tests.deploy.files import COMPOSE, PROMETHEUS, ROOT, SERVICE, compose, services
 from tests.security.page import ports
+from tests.support.yaml_text import parsed
 
 PINNED = re.compile(r"[\w./-]+:v?\d+\.\d+\.\d+")
 # Images that run as their own user by default; our Dockerfile sets the user.
@@ -172,6 +173,35 @@ def test_prometheus_and_the_dashboard_ask_the_port_that_the_service_listens_on()
     assert (asked["TIDEMARK_METRICS__HOST"], asked["TIDEMARK_METRICS__PORT"]) == ("tidemark", port)
     assert f"tidemark:{port}" in PROMETHEUS.read_text()
     assert services()["tidemark"]["environment"]["TIDEMARK_METRICS__HOST"] == "0.0.0.0"  # noqa: S104 - in its container
+
+
+def test_prometheus_asks_other_processes_at_the_ports_that_they_publish() -> None:
+    for job, target in targets().items():
+        name, port = target.split(":")
+        assert job.startswith("tidemark-")
+        assert services()[name]["ports"] == [f"127.0.0.1:{port}:{port}"], job
+    assert set(targets()) == {"tidemark-collect", "tidemark-page"}
+
+
+def test_prometheus_looks_up_services_of_a_profile_only() -> None:
+    by_name = {config["names"][0] for job in jobs() for config in job.get("dns_sd_configs", [])}
+    assert by_name == {name for name in services() if services()[name].get("profiles")} - MONITORING - {"sql"}
+
+
+def jobs() -> list[dict[str, Any]]:
+    """The jobs of Prometheus."""
+    found: list[dict[str, Any]] = parsed(PROMETHEUS.read_text())["scrape_configs"]
+    return found
+
+
+def targets() -> dict[str, str]:
+    """The target of each job for a process of ours other than the service, as `service:port`."""
+    found = {}
+    for job in jobs():
+        names = [f"{config['names'][0]}:{config['port']}" for config in job.get("dns_sd_configs", [])]
+        (target,) = names or job["static_configs"][0]["targets"]
+        found[job["job_name"]] = target
+    return {name: target for name, target in found.items() if name not in {"tidemark", "prometheus"}}
 
 
 def test_promtool_takes_the_configuration_of_prometheus(tmp_path: Path) -> None:
