@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +15,7 @@ from pipeline.metrics.metric_catalogue import CATALOGUE
 from pipeline.metrics.processes import PROCESSES
 from pipeline.reading.dashboard.dashboard_health import Health
 from pipeline.reading.dashboard.page_metrics import PageMetrics
+from producers.access_log.line_metrics import LineCounts
 from producers.collect.request_metrics import Metrics
 from tests.deploy.files import PROMETHEUS, ROOT
 from tests.support.yaml_text import parsed
@@ -56,8 +58,12 @@ def known_names() -> set[str]:
 
 def names_of_other_processes() -> set[str]:
     """The metrics of processes other than the service."""
-    registries = (Metrics(lambda: 0, 1).registry, PageMetrics(Health("/nowhere")).registry)
-    families = [family for registry in registries for family in registry.collect()]
+    collectors = (
+        Metrics(lambda: 0, 1).registry,
+        PageMetrics(Health("/nowhere")).registry,
+        LineCounts("name", Counter()),
+    )
+    families = [family for collector in collectors for family in collector.collect()]
     return {f"{family.name}_total" if family.type == "counter" else family.name for family in families}
 
 
