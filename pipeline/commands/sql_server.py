@@ -2,11 +2,15 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from command_line.verbs import Verb
 from pipeline.commands.options import warehouse_option
+
+if TYPE_CHECKING:
+    from pipeline.reading.sql_server.login import Access
 
 
 @click.command(
@@ -37,28 +41,31 @@ from pipeline.commands.options import warehouse_option
     metavar="CERTIFICATE KEY",
     help="PEM files of a certificate chain and its key; clients then must use TLS.",
 )
+@click.option("--metrics-port", type=click.IntRange(1, 65535), help="Port for Prometheus, with counts of statements.")
+@click.option(
+    "--metrics-host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address of the metrics port."
+)
 def sql_server(
-    warehouse: str,
-    host: str,
-    port: int,
-    memory: str,
-    user: str,
-    password_file: Path | None,
-    tls: tuple[Path, Path] | None,
+    warehouse: str, host: str, port: int, memory: str, metrics_port: int | None, metrics_host: str, **login: Any
 ) -> None:
     """Serves the views of `tidemark sql` to BI tools, with the protocol of PostgreSQL, until SIGTERM or Ctrl-C.
 
     It is read-only: no statement can write, or reach files or other machines.
     """
+    from pipeline.reading.sql_server.sql_listener import serve_sql
+
+    serve_sql(warehouse, (host, port), memory, _access(**login), (metrics_host, metrics_port) if metrics_port else None)
+
+
+def _access(user: str, password_file: Path | None, tls: tuple[Path, Path] | None) -> "Access":
+    """Returns the log-in of the options. Raises SetUpError if the password or the certificate cannot be used."""
     from pydantic import SecretStr
 
     from kafka_access.secrets import clear_text
     from pipeline.reading.sql_server.login import Access
-    from pipeline.reading.sql_server.sql_listener import serve_sql
     from pipeline.settings.secrets import raising_set_up_errors
 
     password_text = os.environ.pop("TIDEMARK_SQL_PASSWORD", "")
     with raising_set_up_errors():
         password = clear_text(SecretStr(password_text) if password_text else None, password_file, "--password")
-    access = Access.of(user, None if password is None else SecretStr(password), tls)
-    serve_sql(warehouse, (host, port), memory, access)
+    return Access.of(user, None if password is None else SecretStr(password), tls)

@@ -15,6 +15,7 @@ from pipeline.reading.sql_server import dialect, parameters
 from pipeline.reading.sql_server.client import Client
 from pipeline.reading.sql_server.database import Database
 from pipeline.reading.sql_server.login import Access, Ticket, log_in
+from pipeline.reading.sql_server.sql_metrics import SqlMetrics
 from pipeline.reading.sql_server.wire import LONGEST, Refused, Wire
 from tests.support.regex_steps import regex_steps
 from tests.verify.conftest import play
@@ -95,7 +96,7 @@ def test_hostile_messages_end_in_refusals_and_the_next_one_is_answered(database:
     messages = b"".join(message for message in (hostile(chance) for _ in range(HOSTILE)) if message[:1] != b"X")
     good = b"SELECT count(*) AS good FROM page_views\0"
     asked = messages + SYNC + b"Q" + struct.pack("!i", len(good) + 4) + good
-    heard = talk(lambda wire: Client(wire, database, {}).serve(), asked)
+    heard = talk(lambda wire: Client(wire, database, {}, SqlMetrics(lambda: 0)).serve(), asked)
     assert heard.count(b"SERROR\0") > HOSTILE / 100
     assert heard[:-1].endswith(b"SELECT 1\0Z\0\0\0\x05")
     assert b"good" in heard
@@ -107,9 +108,11 @@ def test_a_store_that_does_not_answer_one_client_does_not_block_the_others(
     monkeypatch.setattr("pipeline.reading.sql_server.database._PATIENCE_S", 0.1)
     statement = b"SELECT 1\0"
     asked = b"Q" + struct.pack("!i", len(statement) + 4) + statement
+    metrics = SqlMetrics(lambda: 1)
     with database._lock:
-        heard = talk(lambda wire: Client(wire, database, {}).serve(), asked)
+        heard = talk(lambda wire: Client(wire, database, {}, metrics).serve(), asked)
     assert b"C58030\0" in heard
+    assert metrics.registry.get_sample_value("tidemark_sql_statements_total", {"outcome": "store_failed"}) == 1
     assert b"another request has been waiting for the store" in heard
 
 
@@ -158,7 +161,7 @@ def parse(statement: bytes, name: bytes = b"") -> bytes:
     ],
 )
 def test_a_client_cannot_fill_the_memory_with_statements(database: Database, messages: bytes) -> None:
-    heard = talk(lambda wire: Client(wire, database, {}).serve(), messages + SYNC)
+    heard = talk(lambda wire: Client(wire, database, {}, SqlMetrics(lambda: 0)).serve(), messages + SYNC)
     assert b"C53200\0" in heard or b"C54000\0" in heard
     stored = heard.count(b"1\0\0\0\x04") + heard.count(b"2\0\0\0\x04")
     assert stored <= 8 * 2 + 1

@@ -17,6 +17,7 @@ from pipeline.reading.sql_server.parameters import count_of, filled
 from pipeline.reading.sql_server.pg_types import TEXT
 from pipeline.reading.sql_server.pg_values import columns_of, formats_of, rows_of
 from pipeline.reading.sql_server.portals import Portal, PreparedStatement
+from pipeline.reading.sql_server.sql_metrics import SqlMetrics, StatementOutcome
 from pipeline.reading.sql_server.statement_result import StatementResult
 from pipeline.reading.sql_server.wire import LONGEST, Body, Message, Refused, Wire
 from pipeline.tables.store_errors import is_of_store, one_line
@@ -25,9 +26,9 @@ from pipeline.tables.store_errors import is_of_store, one_line
 class Client:
     """Answers the messages of a client that is logged in."""
 
-    def __init__(self, wire: Wire, database: Database, started: Mapping[str, str]) -> None:
+    def __init__(self, wire: Wire, database: Database, started: Mapping[str, str], metrics: SqlMetrics) -> None:
         """`started` are the settings of the client's start message. Raises Refused for one that has no effect."""
-        self._wire, self._session = wire, Session(started)
+        self._wire, self._session, self._metrics = wire, Session(started), metrics
         self._answers = Answers(database, self._session)
         self._prepared, self._portals = self._session.prepared, self._session.portals
         self._skips = False
@@ -62,17 +63,18 @@ class Client:
         try:
             self._handlers.get(message.type, self._unknown)(message.body)
         except Refused as error:
-            self._failed(message, error.code, str(error))
+            self._failed(message, StatementOutcome.REFUSED, error.code, str(error))
         except duckdb.Error as error:
-            self._failed(message, "42000", str(error))
+            self._failed(message, StatementOutcome.FAILED, "42000", str(error))
         except (ArithmeticError, ValueError, RecursionError, struct.error) as error:
-            self._failed(message, "22000", f"invalid value or statement: {error}")
+            self._failed(message, StatementOutcome.FAILED, "22000", f"invalid value or statement: {error}")
         except Exception as error:
             if not (is_of_store(error) or isinstance(error, TransientError)):
                 raise
-            self._failed(message, "58030", f"the store failed: {one_line(error)}")
+            self._failed(message, StatementOutcome.STORE_FAILED, "58030", f"the store failed: {one_line(error)}")
 
-    def _failed(self, message: Message, code: str, sentence: str) -> None:
+    def _failed(self, message: Message, outcome: StatementOutcome, code: str, sentence: str) -> None:
+        self._metrics.count(outcome)
         self._wire.send_error(code, sentence)
         self._session.failed()
         if message.type == b"Q":
@@ -204,8 +206,7 @@ class Client:
         if left == 0:
             self._wire.send(b"s")
             return
-        tag = f"{result.tag} {portal.sent}" if result.tag in ("SELECT", "FETCH") else result.tag
-        self._wire.send(b"C", tag.encode() + b"\0")
+        self._complete(f"{result.tag} {portal.sent}" if result.tag in ("SELECT", "FETCH") else result.tag)
 
     def _send_copy(self, portal: Portal, result: StatementResult, form: CopyFormat, schema: pa.Schema) -> None:
         formats = [int(form.form == "binary")] * len(schema)
@@ -219,7 +220,11 @@ class Client:
         for copied in form.encoded(schema.names, rows()):
             self._wire.send(b"d", copied)
         self._wire.send(b"c")
-        self._wire.send(b"C", f"COPY {portal.sent}".encode() + b"\0")
+        self._complete(f"COPY {portal.sent}")
+
+    def _complete(self, tag: str) -> None:
+        self._wire.send(b"C", tag.encode() + b"\0")
+        self._metrics.count(StatementOutcome.ANSWERED)
 
     def _statement(self, name: str) -> PreparedStatement:
         if name not in self._prepared:

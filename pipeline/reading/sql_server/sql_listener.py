@@ -11,11 +11,13 @@ from typing import Final
 import structlog
 
 from http_server.limits import expendable
+from http_server.metrics_server import serve_registry
 from pipeline.errors import SetUpError
 from pipeline.logs import configure_logs
 from pipeline.reading.sql_server.client import Client
 from pipeline.reading.sql_server.database import Database
 from pipeline.reading.sql_server.login import Access, Arrival, Ticket, log_in
+from pipeline.reading.sql_server.sql_metrics import SqlMetrics
 from pipeline.reading.sql_server.wire import Refused, Wire
 
 _MOST_CLIENTS: Final = 64
@@ -25,10 +27,12 @@ _WATCH_S: Final = 0.5
 _log = structlog.get_logger()
 
 
-def serve_sql(warehouse: str, address: tuple[str, int], memory: str, access: Access) -> None:
+def serve_sql(
+    warehouse: str, address: tuple[str, int], memory: str, access: Access, metrics: tuple[str, int] | None
+) -> None:
     """Serves until SIGTERM or SIGINT; queries together take at most `memory`, such as `2g`.
 
-    Raises SetUpError if there is no warehouse, or the address is not available.
+    `metrics` is the address of the metrics. Raises SetUpError if there is no warehouse, or an address is not available.
     """
     configure_logs()
     stop = Event()
@@ -37,6 +41,8 @@ def serve_sql(warehouse: str, address: tuple[str, int], memory: str, access: Acc
     access.require_for(address[0])
     server = Server(Database(warehouse, memory), access)
     with _listen(*address) as listener:
+        if metrics:
+            _serve_metrics(server.metrics, *metrics)
         _log.info("sql_server_listening", url="postgresql://{}:{}".format(*listener.getsockname()[:2]))
         server.accept(listener, stop)
 
@@ -64,6 +70,7 @@ class Server:
         self._open: dict[Connection, None] = {}  # oldest first
         self._opening = Lock()
         self._clients: dict[Ticket, Client] = {}
+        self.metrics = SqlMetrics(lambda: len(self._open))
 
     def accept(self, listener: socket.socket, stop: Event) -> None:
         """Accepts connections until `stop`, each in a daemon thread."""
@@ -115,7 +122,7 @@ class Server:
             wire.connection.close()
 
     def _answer(self, wire: Wire, arrival: Arrival) -> None:
-        client = self._clients[arrival.ticket] = Client(wire, self._database, arrival.settings)
+        client = self._clients[arrival.ticket] = Client(wire, self._database, arrival.settings, self.metrics)
         try:
             client.serve()
         finally:
@@ -141,4 +148,14 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise SetUpError(
             f"cannot listen on {host}:{port}: {error.strerror}. Name another with --host and --port"
+        ) from error
+
+
+def _serve_metrics(metrics: SqlMetrics, host: str, port: int) -> None:
+    """Serves until the process ends. Raises SetUpError if the address is not available."""
+    try:
+        serve_registry(metrics.registry, host, port)
+    except OSError as error:
+        raise SetUpError(
+            f"cannot serve metrics at {host}:{port}: {error.strerror}; choose another --metrics-port"
         ) from error
