@@ -24,7 +24,7 @@ from tests.support.waiting import PATIENCE_S
 
 HOST: Final = "127.0.0.1"
 ENTRY: Final = [sys.executable, str(ROOT / "deploy" / "docker" / "entrypoint.py")]
-_PORTS: Final = re.compile(r"\b(19092|29093|9092|9477|9478|10000|8480)\b")
+_PORTS: Final = re.compile(r"\b(19092|29093|9092|9477|9478|9479|10000|8480)\b")
 _NAMES: Final = {"//:": f"//{HOST}:", "kafka:": f"{HOST}:", "0.0.0.0": HOST}  # noqa: S104 - there
 _OF_SCRIPTS: Final = {"KAFKA_HEAP_OPTS"}
 _IN_A_NAMESPACE: Final = (shutil.which("unshare") or "", "--map-root-user", "--mount")

@@ -15,6 +15,7 @@ from pipeline.metrics.metric_catalogue import CATALOGUE
 from pipeline.metrics.processes import PROCESSES
 from pipeline.reading.dashboard.dashboard_health import Health
 from pipeline.reading.dashboard.page_metrics import PageMetrics
+from pipeline.reading.sql_server.sql_metrics import SqlMetrics
 from producers.access_log.line_metrics import LineCounts
 from producers.collect.request_metrics import Metrics
 from tests.deploy.files import PROMETHEUS, ROOT
@@ -61,6 +62,7 @@ def names_of_other_processes() -> set[str]:
     collectors = (
         Metrics(lambda: 0, 1).registry,
         PageMetrics(Health("/nowhere")).registry,
+        SqlMetrics(lambda: 0).registry,
         LineCounts("name", Counter()),
     )
     families = [family for collector in collectors for family in collector.collect()]
