@@ -13,6 +13,7 @@ from tests.support.chromium import window
 
 PHONE = 390
 DESK = 1200
+_HEIGHT = 900
 Scheme = Literal["light", "dark"]
 
 
@@ -41,6 +42,25 @@ class Eyes:
         self.page.wait_for_load_state("load")
         return int(self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
 
+    def resize(self, width: int) -> None:
+        """Makes the window `width` pixels wide."""
+        self.page.set_viewport_size({"width": width, "height": _HEIGHT})
+        assert self.page.evaluate("innerWidth") == width
+
+    def cut_off(self) -> list[str]:
+        """Returns the elements whose content is wider than they are by more than rounding, with both widths in pixels.
+
+        Pictures, bytes, typed text and hidden headings are left out.
+        """
+        self.page.wait_for_load_state("load")
+        return [str(element) for element in self.page.evaluate(_CUT_OFF)]
+
+    def states(self, *columns: str) -> tuple[list[str], list[str]]:
+        """Returns the cells of the tables' columns with one of these names: in sight without scrolling, and out."""
+        self.page.wait_for_load_state("load")
+        in_sight, out_of_sight = self.page.evaluate(_STATES, columns)
+        return in_sight, out_of_sight
+
     def say(self, selector: str) -> str:
         """Returns the text of the element `selector`."""
         return " ".join(self.page.inner_text(selector).split())
@@ -67,10 +87,30 @@ _NAME = """(() => {
 })()"""
 
 
+_CUT_OFF = """[...document.querySelectorAll("body, body *")]
+  .filter((one) => !one.closest("svg, pre, input, thead, .hidden, .quiet-heading, .skip") && one.checkVisibility())
+  .filter((one) => getComputedStyle(one).display !== "inline" && one.scrollWidth > one.clientWidth + 1)
+  .map((one) => `${one.closest("section")?.id} ${one.tagName} ${one.className} ${one.ariaLabel}: `
+    + `${one.scrollWidth} > ${one.clientWidth}`)"""
+_STATES = """(columns) => {
+  const cells = [...document.querySelectorAll("table")].flatMap((table) => {
+    const index = [...table.tHead.rows[0].cells].findIndex((head) => columns.includes(head.textContent));
+    return index < 0 ? [] : [...table.tBodies[0].rows].map((row) => row.cells[index]);
+  });
+  const isInSight = (cell) => {
+    const box = cell.getBoundingClientRect(), around = (cell.closest(".scroll") ?? cell).getBoundingClientRect();
+    const right = Math.min(innerWidth, around.right);
+    return box.width > 0 && box.left >= Math.max(0, around.left) && box.right <= right + 0.5;
+  };
+  const texts = (sought) => cells.filter((cell) => isInSight(cell) === sought).map((cell) => cell.textContent);
+  return [texts(true), texts(false)];
+}"""
+
+
 @contextmanager
 def eyes(browser: Browser, width: int = DESK, scheme: Scheme = "light", *, script: bool = True) -> Iterator[Eyes]:
     """A new window of a width, in a colour scheme; without JavaScript where it is switched off."""
-    viewport = {"width": width, "height": 900}
+    viewport = {"width": width, "height": _HEIGHT}
     with window(browser, viewport=viewport, color_scheme=scheme, java_script_enabled=script) as context:
         page = context.new_page()
         found = Eyes(page)

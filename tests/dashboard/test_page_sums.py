@@ -145,7 +145,7 @@ def test_every_window_and_list_of_the_first_screen_is_that_of_the_tables(warehou
     assert [
         [int(cell) for cell in row[2:]] for row in table(section(page.get("/reports/site").text, "windows"))
     ] == found
-    rows_of_site = [[int(cell) for cell in row[1:4]] for row in table(section(page.get("/reports/site").text, "rows"))]
+    rows_of_site = [[int(cell) for cell in row[2:5]] for row in table(section(page.get("/reports/site").text, "rows"))]
     assert rows_of_site == found
     users = {user: counts["page_views"] for user, counts in windows(warehouse, "users", "user_id").items()}
     assert {name: int(count) for name, count in table(section(html, "top-user_id"))} == users
@@ -165,7 +165,7 @@ def test_every_sum_of_an_earlier_page_is_that_of_its_windows(warehouse: Path, pa
             shown = [(int(row[2]), int(row[3]), int(row[-1])) for row in table(section(html, "windows"))]
             assert shown == [counts for counts in sums if any(counts)]
             assert "Earlier windows" not in html, "a link to an empty list"
-            first = 2 if key else 1
+            first = 3 if key else 2
             cells = [row[first : first + 3] for row in table(section(html, "rows"))]
             assert Counter(tuple(map(int, row)) for row in cells) == Counter(_sums([row]) for row in listed)
 
@@ -273,7 +273,7 @@ def test_a_report_of_clicks_draws_and_orders_by_clicks(tmp_path: Path) -> None:
         assert [name for name, _ in table(section(page.get().text, "top-page_url"))] == ["/bob", "/cid", "/ann"]
         report = page.get("/reports/clicks_by_user").text
         assert "clicks in 1 window " in text_of(section(report, "windows"))
-        assert [row[1] for row in table(section(report, "rows"))] == ["bob", "cid", "ann"]
+        assert [row[2] for row in table(section(report, "rows"))] == ["bob", "cid", "ann"]
         chosen = page.get("/reports/clicks_by_user?measure=page_views").text
         assert "page views in 1 window " in text_of(section(chosen, "windows"))
         assert "page views in 1 window" in page.get("/?measure=page_views").text

@@ -1,5 +1,6 @@
 """Formats of values on pages, as filters of templates. Filters of times use the variable `zone` of the page."""
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
 from typing import Any, Final
@@ -52,6 +53,7 @@ def templates(package: str, *, linked: bool = True) -> Environment:
         "row_name": row_name,
         "up_to": up_to,
         "value": value,
+        "pieces": pieces,
         "span": span_of,
         "number": number,
         "counted": counted,
@@ -101,6 +103,16 @@ def value(context: Context, cell: Any) -> str:
     if isinstance(cell, datetime):
         return moment_text(ms_of(cell), context["zone"])
     return number(cell) if isinstance(cell, int) else short(cell)
+
+
+def pieces(text: str) -> Markup:
+    """Returns a time or the name of a window, in which lines may break before a date or a time, and not within one.
+
+    >>> print(pieces("[2024-10-27 02:45 CEST, 02:00 CET)"))
+    <span class="piece">[2024-10-27</span> <span class="piece">02:45 CEST,</span> <span class="piece">02:00 CET)</span>
+    """
+    piece = Markup('<span class="piece">{}</span>')
+    return Markup(" ").join(piece.format(part) for part in re.split(r" (?=\d)", text))
 
 
 @pass_context
