@@ -67,6 +67,7 @@ def assert_all_in_sight(person: Eyes) -> None:
         assert in_sight
         assert person.cut_off() == []
         assert person.overflow() <= 0
+    assert person.page.locator("rect.bar[x^='-']").count() == 0, "a bar starts outside of its picture"
 
 
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
