@@ -12,6 +12,7 @@ from benchmarks.drain_report import ratios, render
 from benchmarks.options import parse
 from benchmarks.task import Drain
 from tests.support.processes import SMALL_DRIVER
+from tests.support.seeds import in_turn
 
 
 def result(job: Job, *seconds: float, batch: int | None = None) -> Result:
@@ -70,6 +71,7 @@ def test_the_warm_up_ends_with_a_slice_so_that_every_slice_after_it_counts(capsy
 @pytest.mark.jvm
 @pytest.mark.broker
 @pytest.mark.long
+@in_turn(1, 2)
 def test_a_small_drain_is_measured_verified_and_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in SMALL_DRIVER.items():
         monkeypatch.setenv(name, value)

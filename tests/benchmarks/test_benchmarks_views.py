@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks import tabs, views
+from tests.support.seeds import in_turn
 from tests.support.waiting import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.slow
 
 
+@in_turn(0, 2)
 def test_each_view_is_asked_of_each_warehouse(tmp_path: Path) -> None:
     found = views.views_by_rows([46_000, 92_000], 1, tmp_path)
     assert all(0 < one["median"] <= one["highest"] for by_view in found.values() for one in by_view.values())

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.soak import GROWTH, Sample, Soak, main, ratios
-from tests.support.seeds import SEED
+from tests.support.seeds import SEED, in_turn
 from tests.support.summary import FILE, Summary
 
 FLAT = Sample(minute=0, age=0, batch_s=1, batch_cpu_s=1, java_mb=500, python_mb=200, files_by_table={"panes": 9})
@@ -49,6 +49,7 @@ def test_starts_that_take_longer_are_found_and_a_life_while_java_is_cold_compare
 @pytest.mark.jvm
 @pytest.mark.broker
 @pytest.mark.long
+@in_turn(0, 2)
 def test_a_service_that_is_killed_while_events_arrive_has_each_of_them_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -20,7 +20,7 @@ from tests.support.brief_java import BRIEF_DRIVER, BRIEF_JVM
 from tests.support.kafka_cluster import Cluster
 from tests.support.object_store import ObjectStore, object_store
 from tests.support.processes import Process, producers, tidemark
-from tests.support.seeds import SEED
+from tests.support.seeds import SEED, in_turn
 from tests.support.waiting import wait_for
 from tests.support.warehouse import records
 
@@ -51,7 +51,9 @@ ON_A_CLUSTER = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kills", [0, pytest.param(2, marks=pytest.mark.nightly)], ids=["once", "often"])
+@pytest.mark.parametrize(
+    "kills", [pytest.param(0, marks=in_turn(0, 2)), pytest.param(2, marks=pytest.mark.nightly)], ids=["once", "often"]
+)
 def test_a_service_that_is_replaced_cut_off_and_killed_is_right_in_the_end(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kills: int
 ) -> None:

@@ -15,7 +15,7 @@ from tests.support.against_truth import assert_matches_truth
 from tests.support.kafka_cluster import Cluster
 from tests.support.object_store import object_store
 from tests.support.processes import Process, producers, tidemark
-from tests.support.seeds import SEED
+from tests.support.seeds import SEED, in_turn
 from tests.support.waiting import wait_for
 
 PATIENCE_S = 600
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.broker
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("pairs", [1, pytest.param(4, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("pairs", [pytest.param(1, marks=in_turn(1, 2)), pytest.param(4, marks=pytest.mark.nightly)])
 def test_two_services_that_start_seconds_apart_on_an_unruly_store_count_every_event_once(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pairs: int
 ) -> None:

@@ -20,6 +20,7 @@ from pipeline.settings.warehouse_policy import POLICY_SETTINGS, policy_of
 from tests.support.environment import remove_settings
 from tests.verify.site import MINUTE, POLICY, REPORTS, Event, Site
 
+pytestmark = pytest.mark.slow
 OWN = replace(
     POLICY, reports=REPORTS[1:3], totals=UserTotals(MINUTE, MINUTE), time_of=TimeOf.INGESTION, max_age_ms=MINUTE
 )

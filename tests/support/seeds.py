@@ -14,9 +14,18 @@ SEED: Final = int(os.environ.setdefault("TESTS_SEED", str(secrets.randbelow(1_00
 
 
 def drawn(values: Sequence[Any], count: int, seed: int = SEED) -> list[Any]:
-    """Returns parameters of a test: `count` of the values are drawn for this run, the night has all of them."""
+    """Returns parameters of a test, of which CI runs `count` that the seed selects; the night runs all."""
     chosen = Random(seed).sample(range(len(values)), count)
-    return [
-        value if index in chosen else pytest.param(value, marks=pytest.mark.nightly)
-        for index, value in enumerate(values)
-    ]
+    return [pytest.param(value, marks=_mark(is_drawn=index in chosen)) for index, value in enumerate(values)]
+
+
+def in_turn(number: int, of: int, seed: int = SEED) -> pytest.MarkDecorator:
+    """Returns the mark of a test that CI runs in one of `of` runs, and another `number` in another; the night runs all.
+
+    It is for tests that are samples of the same.
+    """
+    return _mark(is_drawn=seed % of == number)
+
+
+def _mark(*, is_drawn: bool) -> pytest.MarkDecorator:
+    return pytest.mark.drawn if is_drawn else pytest.mark.nightly

@@ -1,16 +1,12 @@
 """Transcripts that the service plays in more ways than one, by name; and those that are drawn for a run.
 
-The pure core plays every transcript in the fast tests. The service plays half of them in a run, others in each; those
-that a query plays are never left out. The tests that are left out are marked `nightly`.
+The pure core plays every transcript in the fast tests. The service plays those that a query plays in each run, and a
+third of the others.
 """
-
-from collections.abc import Sequence
-from random import Random
-from typing import Any
 
 import pytest
 
-from tests.support.seeds import SEED
+from tests.support.seeds import drawn
 from tests.transcripts.transcript import Transcript
 from tests.transcripts.transcript_files import transcripts
 
@@ -65,13 +61,11 @@ def selected(names: set[str]) -> list[Transcript]:
 
 def each(transcripts: list[Transcript]) -> pytest.MarkDecorator:
     """Runs a test with each of the transcripts as `transcript`; a third of them are drawn for a run."""
-    left_out = {one.name for one in not_drawn([one for one in transcripts if not plays_by_query(one)])}
-    params = [
-        pytest.param(one, id=one.name, marks=pytest.mark.nightly if one.name in left_out else ()) for one in transcripts
-    ]
-    return pytest.mark.parametrize("transcript", params)
+    by_query = [one for one in transcripts if plays_by_query(one)]
+    others = [one for one in transcripts if not plays_by_query(one)]
+    params = [*by_query, *drawn(others, -(-len(others) // 3))]
+    return pytest.mark.parametrize("transcript", params, ids=_name)
 
 
-def not_drawn(all_of_them: Sequence[Any], seed: int = SEED) -> list[Any]:
-    """Returns the two thirds of a list that a run leaves out, in another order."""
-    return Random(seed).sample(all_of_them, len(all_of_them) * 2 // 3)
+def _name(transcript: Transcript) -> str:
+    return transcript.name

@@ -1,6 +1,6 @@
 """The transcripts that are selected by name exist, and each file has one that a query plays."""
 
-from tests.transcripts.selected import BY_EXECUTORS, BY_QUERY, REBATCHED, not_drawn, plays_by_query, selected
+from tests.transcripts.selected import BY_EXECUTORS, BY_QUERY, REBATCHED, plays_by_query, selected
 from tests.transcripts.transcript_files import HERE, subjects, transcripts_of
 
 
@@ -16,10 +16,3 @@ def test_a_query_plays_a_transcript_of_each_file() -> None:
 def test_a_test_file_plays_each_file() -> None:
     played = {path.stem.removeprefix("test_played_") for path in HERE.glob("test_played_*.py")}
     assert played >= {*subjects()}
-
-
-def test_a_run_leaves_out_half_and_each_run_another_half() -> None:
-    halves = [sorted(not_drawn(range(9), seed)) for seed in range(100)]
-    assert {len(half) for half in halves} == {4}
-    assert {index for half in halves for index in half} == {*range(9)}
-    assert len({*map(tuple, halves)}) > 1

@@ -1,0 +1,22 @@
+"""The seed of a run selects some tests: other runs select others, and the night has all."""
+
+from tests.support.seeds import drawn, in_turn
+
+
+def names(parameters: list[object], mark: str) -> list[object]:
+    """Returns the values that have a mark."""
+    return [one.values[0] for one in parameters if [each.name for each in one.marks] == [mark]]  # type: ignore[attr-defined]
+
+
+def test_a_run_draws_as_many_as_it_is_given_and_leaves_the_others_to_the_night() -> None:
+    runs = [drawn(range(9), 3, seed) for seed in range(100)]
+    assert {len(names(run, "drawn")) for run in runs} == {3}
+    assert {len(names(run, "nightly")) for run in runs} == {6}
+    assert {value for run in runs for value in names(run, "drawn")} == {*range(9)}
+    assert names(drawn(range(9), 3, 7), "drawn") == names(drawn(range(9), 3, 7), "drawn")
+
+
+def test_samples_of_the_same_take_turns() -> None:
+    for seed in range(9):
+        assert [in_turn(number, 3, seed).name for number in range(3)].count("drawn") == 1
+    assert {in_turn(1, 3, seed).name for seed in range(3)} == {"drawn", "nightly"}
