@@ -21,7 +21,7 @@ from tests.support.brief_java import BRIEF_JVM
 from tests.support.kafka_cluster import Cluster as Kafka
 from tests.support.object_store import object_store
 from tests.support.processes import Process
-from tests.support.seeds import SEED
+from tests.support.seeds import SEED, in_turn
 from tests.support.waiting import wait_for
 from tests.support.warehouse import records
 
@@ -42,6 +42,7 @@ RULES = (
 
 
 @pytest.mark.long
+@in_turn(1, 2)
 def test_a_submitted_job_that_loses_an_executor_writes_into_an_object_store_and_stops_in_order(
     broker: Kafka, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,6 +23,7 @@ from tests.support.brief_java import BRIEF_DRIVER, BRIEF_JVM
 from tests.support.kafka_cluster import Cluster
 from tests.support.object_store import object_store
 from tests.support.processes import Process
+from tests.support.seeds import in_turn
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import records
 
@@ -63,6 +64,7 @@ def test_the_driver_of_dev_reads_a_topic_into_its_own_disk(
 
 
 @pytest.mark.long
+@in_turn(0, 2)
 def test_the_driver_of_production_works_on_an_object_store_with_executors_of_its_image(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
