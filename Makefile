@@ -26,8 +26,8 @@ setup: $(SYNCED) $(JAVA) $(JARS) ## install uv, dependencies, Java and jars (don
 demo: setup ## run Kafka, a producer and the pipeline on this machine; ARGS="--rate 5000 --keep FOLDER"; --help lists all
 	$(RUN) demo $(ARGS)
 
-# Four files at a time on two cores, each with its own broker and Spark: tests wait as much as they compute. The files
-# that took longest start first (tests/durations.json).
+# Four files at a time on two cores, each with its own broker and Spark: while some wait, others compute. The files that
+# took longest start first (tests/durations.json).
 WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) * 2)))
 TESTS = $(RUN) pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: setup $(CLASSES) ## run the tests, with a real Spark and a real Kafka; ARGS=... are passed to pytest
