@@ -62,11 +62,11 @@ def test_what_was_corrected_is_sound(tmp_path: Path) -> None:
     assert "of user_id 'eve' shows 0 page_views" in sentences(tmp_path, OF_RESULTS)
 
 
-@pytest.mark.parametrize("commits", [1, 10_000])
+@pytest.mark.parametrize("commits", [3, 10_000])
 def test_files_that_an_erasure_removes_meanwhile_are_no_violation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commits: int
 ) -> None:
-    """Unless they stay missing."""
+    """Unless they stay missing. They are read more often than tables that change."""
     busy(tmp_path)
     before, reads = warehouse_snapshot.read, iter(range(commits))
 
@@ -79,9 +79,9 @@ def test_files_that_an_erasure_removes_meanwhile_are_no_violation(
                 Path(file).unlink()
         return found
 
-    monkeypatch.setattr(invariants, "_MOST_READS_OF_FILES", 2)
+    monkeypatch.setattr(invariants, "_MOST_READS_OF_FILES", 4)
     monkeypatch.setattr(invariants, "read", next_to_an_erasure)
-    assert invariants.verify(str(tmp_path)).is_sound == (commits == 1)
+    assert invariants.verify(str(tmp_path)).is_sound == (commits == 3)
 
 
 def test_uncommitted_rows_are_a_note(tmp_path: Path) -> None:
