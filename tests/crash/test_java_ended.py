@@ -1,4 +1,4 @@
-"""Spark's Java process is killed: the service notices at once, says so in a sentence, and ends."""
+"""Java is killed: the service says so in a sentence at once, and ends. It goes on if the machine was suspended."""
 
 import json
 import logging

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from pipeline.reading.dashboard.dashboard_health import Health
 from pipeline.reading.dashboard.page_metrics import PageMetrics
 from tests.dashboard.scene import Served, hanging, serving
 from tests.deploy.files import ROOT
+from tests.support.exposed_metrics import names_of, values_of
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
@@ -64,9 +64,9 @@ def test_the_metrics_contain_nothing_of_the_tables(warehouse: Path, guarded: Ser
 
 
 def test_the_documents_have_each_metric() -> None:
-    families = PageMetrics(Health("/nowhere")).registry.collect()
-    names = {f"{family.name}_total" if family.type == "counter" else family.name for family in families}
-    assert names == set(re.findall(r"^\| `(tidemark_page_\w+)", PAGE.read_text(), re.MULTILINE))
+    assert names_of(PageMetrics(Health("/nowhere")).registry) == set(
+        re.findall(r"^\| `(tidemark_page_\w+)", PAGE.read_text(), re.MULTILINE)
+    )
 
 
 def readable(page: Served) -> float:
@@ -78,8 +78,7 @@ def answers(page: Served) -> dict[str, float]:
 
 
 def samples(page: Served, name: str) -> dict[str, float]:
-    """Returns the values of a metric by the label `status`, which is empty if it has no labels."""
+    """Returns the values of a metric by the label `status`."""
     answer = page.ask("/metrics")
     assert answer.status == 200
-    series = [sample for family in text_string_to_metric_families(answer.text) for sample in family.samples]
-    return {sample.labels.get("status", ""): sample.value for sample in series if sample.name == name}
+    return values_of(answer.text, name, "status")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from prometheus_client.registry import Collector
 
 from pipeline.metrics.metric import MetricKind
 from pipeline.metrics.metric_catalogue import CATALOGUE
@@ -19,6 +20,7 @@ from pipeline.reading.sql_server.sql_metrics import SqlMetrics
 from producers.access_log.line_metrics import LineCounts
 from producers.collect.request_metrics import Metrics
 from tests.deploy.files import PROMETHEUS, ROOT
+from tests.support.exposed_metrics import names_of
 from tests.support.yaml_text import parsed
 
 FOLDER: Final = PROMETHEUS.parent
@@ -59,14 +61,13 @@ def known_names() -> set[str]:
 
 def names_of_other_processes() -> set[str]:
     """The metrics of processes other than the service."""
-    collectors = (
+    collectors: tuple[Collector, ...] = (
         Metrics(lambda: 0, 1).registry,
         PageMetrics(Health("/nowhere")).registry,
         SqlMetrics(lambda: 0).registry,
         LineCounts("name", Counter()),
     )
-    families = [family for collector in collectors for family in collector.collect()]
-    return {f"{family.name}_total" if family.type == "counter" else family.name for family in families}
+    return {name for collector in collectors for name in names_of(collector)}
 
 
 def names_in(expression: str) -> set[str]:

@@ -7,13 +7,13 @@ from urllib.request import urlopen
 
 import psycopg
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from demo.children import free_port
 from pipeline.cli import main
 from pipeline.reading.sql_server.sql_metrics import SqlMetrics
 from tests.deploy.files import ROOT
 from tests.query.sql_clients import address, serving
+from tests.support.exposed_metrics import names_of, values_of
 from tests.support.sockets import Address, family, listening
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.site import Site
@@ -57,9 +57,9 @@ def test_statements_are_counted_by_outcome(ports: tuple[int, int]) -> None:
 
 
 def test_the_documents_have_each_metric() -> None:
-    families = SqlMetrics(lambda: 0).registry.collect()
-    names = {f"{family.name}_total" if family.type == "counter" else family.name for family in families}
-    assert names == set(re.findall(r"^\| `(tidemark_sql_\w+)", PAGE.read_text(), re.MULTILINE))
+    assert names_of(SqlMetrics(lambda: 0).registry) == set(
+        re.findall(r"^\| `(tidemark_sql_\w+)", PAGE.read_text(), re.MULTILINE)
+    )
 
 
 def test_a_port_of_metrics_that_is_taken_is_exit_code_2(
@@ -81,8 +81,6 @@ def statements(port: int) -> dict[str, float]:
 
 
 def samples(port: int, name: str) -> dict[str, float]:
-    """Returns the values of a metric by the label `outcome`, which is empty if it has no labels."""
+    """Returns the values of a metric by the label `outcome`."""
     with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE_S) as answer:
-        families = [*text_string_to_metric_families(answer.read().decode())]
-    series = [sample for family in families for sample in family.samples if sample.name == name]
-    return {sample.labels.get("outcome", ""): sample.value for sample in series}
+        return values_of(answer.read().decode(), name, "outcome")

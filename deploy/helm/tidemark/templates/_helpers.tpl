@@ -26,6 +26,14 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag }}{{ end }}
 {{- end }}
 
+{{- define "tidemark.dnsPorts" -}}
+{{- range .Values.networkPolicy.dnsPorts }}
+- port: {{ . }}
+  protocol: UDP
+- port: {{ . }}
+{{- end }}
+{{- end }}
+
 {{- define "tidemark.metricsPort" -}}
 {{ dig "metrics" "port" 9477 .Values.settings }}
 {{- end }}
