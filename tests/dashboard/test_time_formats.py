@@ -134,6 +134,8 @@ def test_windows_in_words_keep_the_spelling_of_the_zone(windows: Windows, words:
         ("2026-10-24T23:00", "2026-10-25T02:00", BERLIN, "2026-10-25 01:00, 02:00 CEST, 02:00 CET, 03:00"),
         ("2026-11-25T10:00", "2026-11-25T10:00:20", UTC, "2026-11-25 10:00:00, 10:00:05, 10:00:10, 10:00:15, 10:00:20"),
         ("2026-11-25T10:00:00.100", "2026-11-25T10:00:00.200", UTC, "2026-11-25 10:00:00"),
+        ("2026-11-24T23:54", "2026-11-25T00:14", UTC, "2026-11-24 23:55, 00:00, 2026-11-25 00:05, 00:10"),
+        ("2026-11-22T01:00", "2026-11-25T01:00", UTC, "2026-11-23, 2026-11-24, "),
     ],
 )
 def test_an_axis_has_round_local_times_and_their_days(left: str, right: str, zone: tzinfo, labels: str) -> None:
@@ -154,6 +156,11 @@ def test_every_axis_displays_its_day_and_a_few_ticks_in_order(left: int, span: i
     dates = {tick.time: date_text(tick.time, zone) for tick in ticks}
     assert len({(dates[tick.time], tick.label) for tick in ticks}) == len(ticks)
     assert ticks[0].day or len(ticks[0].label) == len("2026-11-25")
+    axis = Axis(left, left + span, zone)
+    for texts in ([(tick, tick.label) for tick in ticks], [(tick, tick.day) for tick in ticks]):
+        spans = [axis.span(tick, text) for tick, text in texts if text]
+        assert all(before.right <= after.left for before, after in pairwise(spans))
+        assert all(span.left >= 0 and span.right <= 100 for span in spans)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ _WEEK_MS: Final = 7 * _DAY_MS
 _TICKS: Final = 4
 _DATES: Final = 3
 """Number of ticks that are dates, which are longer than times."""
+_CHARACTER: Final = 2.05
+"""Width of a character in percent of the narrowest picture: 7 of 345 pixels."""
 
 
 class Tick(NamedTuple):
@@ -28,9 +30,16 @@ class Tick(NamedTuple):
     label_at: int
     """Where the label is: below `time`, or below the middle of the day if the label is a date."""
     label: str
-    """The time of day, or the date."""
+    """The time of day, or the date; empty if it would cover the label before it."""
     day: str
-    """The date of a time of day, if it is new on the axis."""
+    """The date of a time of day, if it is new on the axis and there is room for it."""
+
+
+class Span(NamedTuple):
+    """Where a text is on an axis, in percent of its width."""
+
+    left: float
+    right: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +77,34 @@ class Axis:
             yield start
         yield time
 
+    def anchor(self, tick: Tick) -> str:
+        """Returns the `text-anchor` of the texts of a tick, by which they do not leave the picture."""
+        at, half = self.at(tick.label_at), max(len(tick.label), len(tick.day)) * _CHARACTER / 2
+        return "start" if at < half else "end" if at > 100 - half else "middle"
+
+    def span(self, tick: Tick, text: str) -> Span:
+        """Returns where a text of a tick is if the picture is as narrow as on a phone."""
+        width = len(text) * _CHARACTER
+        before = {"start": 0.0, "middle": width / 2, "end": width}[self.anchor(tick)]
+        left = self.at(tick.label_at) - before
+        return Span(left, left + width)
+
     def _labelled(self, times: list[int], step: int) -> Iterator[Tick]:
-        day = ""
+        """Yields ticks whose texts do not cover those before them: a date without room is at the next tick."""
+        day, label_end, day_end = "", 0.0, 0.0
         for time in times:
             date = date_text(time, self.zone)
             if step % _DAY_MS == 0:
-                yield Tick(time, time + _DAY_MS // 2, date, "")
+                tick = Tick(time, time + _DAY_MS // 2, date, "")
             else:
                 precision = "seconds" if step < _MINUTE_MS else "minutes"
-                yield Tick(time, time, clock_text(time, self.zone, precision), "" if date == day else date)
-            day = date
+                tick = Tick(time, time, clock_text(time, self.zone, precision), "" if date == day else date)
+            if tick.day and self.span(tick, tick.day).left < day_end:
+                tick = tick._replace(day="")
+            if self.span(tick, tick.label).left < label_end:
+                tick = tick._replace(label="")
+            if tick.label:
+                label_end = self.span(tick, tick.label).right
+            if tick.day:
+                day, day_end = date, self.span(tick, tick.day).right
+            yield tick
