@@ -46,6 +46,7 @@ class Site:
     """A steady stream of events on every partition, which a scene changes."""
 
     bootstrap_servers: str
+    topic: str = TOPIC
     per_second: dict[int, int] = field(default_factory=lambda: dict.fromkeys(range(PARTITIONS), A_SECOND))
     ahead_ms: dict[int, int] = field(default_factory=lambda: dict.fromkeys(range(PARTITIONS), 0))
     """How far the clock of the partition's sender is ahead."""
@@ -63,7 +64,7 @@ class Site:
                 malformed, wrong = int(count * self.malformed_share), int(count * self.wrong_share)
                 right = [event(self.ahead_ms[partition])] * (count - malformed - wrong)
                 for value in (*[b"{}"] * malformed, *[event(self.wrong_ms)] * wrong, *right):
-                    producer.produce(TOPIC, value, b"ann", partition)
+                    producer.produce(self.topic, value, b"ann", partition)
             producer.poll(0)
 
 

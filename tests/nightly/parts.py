@@ -65,6 +65,7 @@ PARTS: Final = (
         source=Source.PYTEST,
         again=_ONE_TEST,
     ),
+    Part("hour", (*_PYTHON, "tests.crash.alert_hour"), "faults under the shipped monitoring"),
     Part("protections", (*_PYTHON, "tests.simulation", "--mutations"), "protections that were removed"),
     Part("mutants", (*_PYTHON, "tests.mutants"), "mutants", 60, _AT_MOST),
     Part("plans", (*_PYTHON, "tests.simulation", "--page"), "plans", 100, _AT_MOST),

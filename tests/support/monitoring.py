@@ -23,6 +23,8 @@ from tests.support.yaml_text import parsed
 
 FASTER: Final = 25
 """Divides every duration of the shipped rules, so that alerts soon fire and end: `for`, ranges and offsets."""
+_JOBS: Final = [job["job_name"] for job in parsed(PROMETHEUS.read_text())["scrape_configs"]]
+_OF_PROMETHEUS: Final = ("__name__", "alertstate")
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _DURATION: Final = re.compile(r"(\d+)([smhdw])")
 _DURATIONS: Final = re.compile(r"(?<=[\[:])(?:\d+[smhdw])+(?=[\]:])|(?<=offset )(?:\d+[smhdw])+")
@@ -49,16 +51,21 @@ class Monitoring:
     port: int
     receiver: Receiver
 
-    def watch(self, *services: int) -> None:
-        """From now on Prometheus asks the services on these ports."""
-        targets = self.folder / "targets.json"
+    def watch(self, *ports: int, job: str = "tidemark") -> None:
+        """From now on Prometheus asks the processes on these ports, for one of the shipped jobs."""
+        targets = self.folder / f"{job}.json"
         unfinished = targets.with_suffix(".unfinished")
-        unfinished.write_text(json.dumps([{"targets": [f"127.0.0.1:{port}" for port in services]}]))
+        unfinished.write_text(json.dumps([{"targets": [f"127.0.0.1:{port}" for port in ports]}]))
         unfinished.replace(targets)
 
     def firing(self) -> set[str]:
         """The names of the alerts that fire now, also those that Alertmanager suppresses."""
-        return {sample["metric"]["alertname"] for sample in self.ask('ALERTS{alertstate="firing"}')}
+        return {labels["alertname"] for labels in self.alerts()}
+
+    def alerts(self) -> list[dict[str, str]]:
+        """The labels of the alerts that fire now, also of those that Alertmanager suppresses."""
+        firing = self.ask('ALERTS{alertstate="firing"}')
+        return [{name: value for name, value in one["metric"].items() if name not in _OF_PROMETHEUS} for one in firing]
 
     def ask(self, query: str) -> list[dict[str, Any]]:
         """The samples that a query returns now."""
@@ -69,14 +76,17 @@ class Monitoring:
 
 
 @contextmanager
-def monitoring(folder: Path, service: int) -> Iterator[Monitoring]:
-    """Runs all three for the service on a port; skips the test if a program is missing."""
+def monitoring(folder: Path, service: int, pace: int = FASTER) -> Iterator[Monitoring]:
+    """Runs all three for the service on a port; skips the test if a program is missing.
+
+    A pace of 1 is that of the shipped configuration.
+    """
     prometheus, alertmanager = tool("prometheus"), tool("prometheus-alertmanager")
     folder.mkdir()
     receiver, ports = Receiver(), (free_port(), free_port())
     with ExitStack() as stack:
-        _write(folder / "alertmanager.yml", _alertmanager(stack.enter_context(_webhook(receiver))))
-        _write(folder / "prometheus.yml", _prometheus(folder, ports[1]))
+        _write(folder / "alertmanager.yml", _alertmanager(stack.enter_context(_webhook(receiver)), pace))
+        _write(folder / "prometheus.yml", _prometheus(folder, ports[1], pace))
         watching = Monitoring(folder, ports[0], receiver)
         watching.watch(service)
         for name, program, port, options in (
@@ -87,18 +97,21 @@ def monitoring(folder: Path, service: int) -> Iterator[Monitoring]:
         yield watching
 
 
-def _prometheus(folder: Path, alertmanager: int) -> Mapping[str, Any]:
-    """Returns the shipped configuration with intervals of a second, these rules and these services."""
+def _prometheus(folder: Path, alertmanager: int, pace: int) -> Mapping[str, Any]:
+    """Returns the shipped configuration with these rules and targets; if it is faster, it asks each second."""
     shipped = parsed(PROMETHEUS.read_text())
     for file in RULES.glob("*.yml"):
-        _write(folder / "rules" / file.name, faster(parsed(file.read_text())))
-    (job,) = [job for job in shipped["scrape_configs"] if job["job_name"] == "tidemark"]
-    found = [{"files": [str(folder / "targets.json")], "refresh_interval": "1s"}]
+        rules = parsed(file.read_text())
+        _write(folder / "rules" / file.name, rules if pace == 1 else faster(rules))
+    each_second = {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}
     return {
         **shipped,
-        "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
+        "global": shipped["global"] if pace == 1 else each_second,
         "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{alertmanager}"]}]}]},
-        "scrape_configs": [{"job_name": job["job_name"], "file_sd_configs": found}],
+        "scrape_configs": [
+            {"job_name": job, "file_sd_configs": [{"files": [str(folder / f"{job}.json")], "refresh_interval": "1s"}]}
+            for job in _JOBS
+        ],
     }
 
 
@@ -116,13 +129,13 @@ def _shorter(duration: str) -> str:
     return f"{sum(parts) * 1000 // FASTER}ms"
 
 
-def _alertmanager(webhook: int) -> Mapping[str, Any]:
-    """Returns the shipped configuration without waiting times and groups."""
+def _alertmanager(webhook: int, pace: int) -> Mapping[str, Any]:
+    """Returns the shipped configuration with a receiver; if it is faster, without waiting times and groups."""
     shipped = parsed(ALERTMANAGER.read_text())
     at_once = {"group_by": ["..."], "group_wait": "2s", "group_interval": "1s", "repeat_interval": "1h"}
     (receiver,) = shipped["receivers"]
     receiver["webhook_configs"] = [{"url": f"http://127.0.0.1:{webhook}/"}]
-    return {**shipped, "route": shipped["route"] | at_once}
+    return shipped if pace == 1 else {**shipped, "route": shipped["route"] | at_once}
 
 
 @contextmanager
