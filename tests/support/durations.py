@@ -11,7 +11,7 @@ KEPT: Final = _ROOT / "tests" / "durations.json"
 """Seconds by file, of the last run whose result was committed: `cp build/durations.json tests/`."""
 WRITTEN: Final = _ROOT / "build" / "durations.json"
 """Seconds by file, of the last run in this checkout."""
-LONG_S: Final = 20
+LONG_S: Final = 12
 """`make test` leaves out files that took this many seconds, except their tests that are marked `core`."""
 _LEAST_S: Final = 5
 
