@@ -63,14 +63,14 @@ def environment() -> dict[str, str]:
     return {**os.environ, **configured}
 
 
-def podman(*words: str | Path, seconds: float | None = None) -> str:
-    """Returns the output of a command of podman. Raises RuntimeError with what it printed."""
+def podman(*words: str | Path, seconds: float | None = None, errors: bool = False) -> str:
+    """Returns the output of a command of podman, after its `errors`. Raises RuntimeError with what it printed."""
     command = ["podman", *map(str, words)]
     done = subprocess.run(command, env=environment(), check=False, capture_output=True, text=True, timeout=seconds)
     if done.returncode:
         printed = (done.stdout + done.stderr)[-_PRINTED:]
         raise RuntimeError(f"`podman {words[0]}` ended with exit code {done.returncode}: {printed}")
-    return done.stdout.strip()
+    return (done.stderr * errors + done.stdout).strip()
 
 
 def has_image(name: str) -> bool:

@@ -27,7 +27,7 @@ class Containers:
     here: Here
     prefix: str = field(default_factory=lambda: f"tidemark-{uuid.uuid4().hex[:8]}")
     user: int | None = None
-    """The id to run under, without an account, as on OpenShift; volumes are its own. By default that of the image."""
+    """The id to run under, without an account and in group 0, as on OpenShift. By default that of the image."""
     _names: list[str] = field(default_factory=list)
     _volumes: set[str] = field(default_factory=set)
 
@@ -61,7 +61,7 @@ class Containers:
         return [
             *_HERE,
             *(f"--env={name}={value}" for name, value in variables.items()),
-            *(f"--volume={self.prefix}-{volume}{':U' if self.user else ''}" for volume in volumes),
+            *(f"--volume={self.prefix}-{volume}" for volume in volumes),
             *([f"--user={self.user}:0", "--passwd=false"] if self.user else []),
             *(f"--tmpfs={_as_docker(mount)}" for mount in spec["tmpfs"]),
             *(f"--cap-drop={capability}" for capability in spec["cap_drop"]),
@@ -91,7 +91,7 @@ class Container:
     @property
     def said(self) -> str:
         """All that it has printed."""
-        return podman("logs", "--names=false", self.name)
+        return podman("logs", "--names=false", self.name, errors=True)
 
     @property
     def state(self) -> dict[str, Any]:
