@@ -65,8 +65,10 @@ class Host:
         shared, own = self.folder / "host", self.folder / self.name
         where = ("--bootstrap-servers", self.broker.bootstrap_servers, "--topic", self.name)
         run = (sys.executable, "-m", "pipeline.cli", "run", *where, "--metrics.port", str(self.port))
-        command = [*_ON_A_HOST, str(own), str(shared), *run, "--warehouse", str(shared / "warehouse")]
-        self.process = Process(command, self.folder / f"{self.name}.log", {**DRIVER, **self.faults.environment})
+        # The library of faults leaves the environment of any program but Python.
+        faults = ("env", *(f"{name}={value}" for name, value in self.faults.environment.items()))
+        command = [*_ON_A_HOST, str(own), str(shared), *faults, *run, "--warehouse", str(shared / "warehouse")]
+        self.process = Process(command, self.folder / f"{self.name}.log", DRIVER)
         wait_for(lambda: answers(self.port, "/healthz") or not self.is_alive, PATIENCE_S, f"service {self.name}")
         assert self.is_alive, self.process.said
 

@@ -39,7 +39,7 @@ from tests.support.summary import Summary
 from tests.support.waiting import PATIENCE_S, wait_for
 
 LOOK_S: Final = 5
-PER_SECOND: Final = 20
+PER_SECOND: Final = 50
 """Records of each partition."""
 MINUTES: Final = 70
 AGAIN: Final = "python -m tests.crash.alert_hour"
@@ -115,7 +115,8 @@ def _hour(folder: Path, stack: ExitStack) -> int:
     (folder / "host").mkdir()
     first, second = (_host(folder, broker, name, stack) for name in ("first", "second"))
     collector, page = free_port(), free_port()
-    where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", first.name)
+    broker.create_topic("pages", PARTITIONS)
+    where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", "pages")
     origin = ("--allow-origin", "*", "--rate", "0", "--port", str(collector))
     collect = Restarted(lambda: producers(folder / "collect.log", "collect", *where, *origin))
     shown = ("--warehouse", str(folder / first.name / "warehouse"), "--metrics.port", str(first.port))
