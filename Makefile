@@ -133,9 +133,9 @@ $(JAVA): $(SYNCED)
 
 # Created once, in half a minute; every JVM then starts in two thirds of the time.
 $(CLASSES): $(JARS) $(JAVA)
-	-@$(RUN) pipeline.service.load_classes
+	-@$(RUN) tidemark.pipeline.service.load_classes
 
 $(JARS): $(SYNCED) $(JAVA) jars.lock $(wildcard connector/tidemark/*.java)
-	$(RUN) pipeline.runtime.jars
-	@$(RUN) pipeline.runtime.connector >/dev/null
+	$(RUN) tidemark.pipeline.runtime.jars
+	@$(RUN) tidemark.pipeline.runtime.connector >/dev/null
 	@touch $@

@@ -16,12 +16,12 @@ from rich.table import Table
 
 from benchmarks.report import by_number
 from benchmarks.rows import rows_of
-from pipeline.event_time.batch import EPOCH
-from pipeline.settings.model import Settings
-from pipeline.tables.handle import Handle
-from pipeline.tables.ledger import Ledger
-from pipeline.tables.opening import Opening
-from pipeline.tables.schemas import LEDGER
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.ledger import Ledger
+from tidemark.pipeline.tables.opening import Opening
+from tidemark.pipeline.tables.schemas import LEDGER
 
 _FILE_BATCHES: Final = 100_000
 _OPEN_MS: Final = 3_600_000

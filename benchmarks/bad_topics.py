@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 from benchmarks.data import PARTITIONS, count
 from benchmarks.errors import BenchmarkError
 from demo.broker import Broker
-from producers.encode import header
+from tidemark.producers.encode import header
 
 NOISE: Final = "noise"
 """Random bytes, as if a setting named the wrong topic."""

@@ -41,7 +41,7 @@ from benchmarks.options import WITH_FLINK, parse
 from benchmarks.peers.flink.cluster import require
 from benchmarks.task import Drain, Task
 from demo.broker import Broker
-from pipeline.errors import SetUpError
+from tidemark.pipeline.errors import SetUpError
 
 _K = TypeVar("_K", bound=Hashable)
 _FAILED = 1

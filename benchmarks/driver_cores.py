@@ -14,15 +14,15 @@ from rich.table import Table
 from benchmarks.engines import REPORT, apart, pane_rows, publish
 from benchmarks.measure import Stopwatch
 from benchmarks.report import figures_table
-from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.policy import Policy
-from pipeline.event_time.strategies import Bounded
-from pipeline.results.kind_registry import kind_of
-from pipeline.results.layout import create_tables
-from pipeline.results.publication import Publication
-from pipeline.tables.appender import Appender
-from pipeline.tables.large import NOTHING
-from pipeline.tables.schemas import PANES
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.strategies import Bounded
+from tidemark.pipeline.results.kind_registry import kind_of
+from tidemark.pipeline.results.layout import create_tables
+from tidemark.pipeline.results.publication import Publication
+from tidemark.pipeline.tables.appender import Appender
+from tidemark.pipeline.tables.large import NOTHING
+from tidemark.pipeline.tables.schemas import PANES
 
 Figures = dict[int, dict[str, float]]
 """Rows and seconds by number of cores."""

@@ -15,8 +15,8 @@ from benchmarks.drain import Plan, drain_alone
 from benchmarks.report import by_number, figures_table
 from benchmarks.task import Drain, Task
 from demo.broker import Broker
-from pipeline.event_time.event_ids import Ids, RememberedIds
-from pipeline.tables.schemas import EVENT_IDS
+from tidemark.pipeline.event_time.event_ids import Ids, RememberedIds
+from tidemark.pipeline.tables.schemas import EVENT_IDS
 
 OFF: Final = "off"
 ON: Final = "event_id"

@@ -19,24 +19,24 @@ from rich.table import Table
 from benchmarks.measure import peak_bytes
 from benchmarks.report import figures_table
 from benchmarks.rows import rows_of
-from pipeline import columns as c
-from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.firing import WindowsDue
-from pipeline.event_time.policy import Policy
-from pipeline.event_time.reports import Report
-from pipeline.event_time.strategies import Bounded
-from pipeline.event_time.windows.grid import Grid
-from pipeline.results.kind_registry import kind_of
-from pipeline.results.layout import create_tables
-from pipeline.results.publication import Publication
-from pipeline.runtime.java_process import java_pid
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import SparkSettings
-from pipeline.tables.appender import Appender
-from pipeline.tables.engines import Engine
-from pipeline.tables.executors import SparkExecutors
-from pipeline.tables.large import NOTHING, LargeJobs
-from pipeline.tables.schemas import PANES
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.event_time.firing import WindowsDue
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.strategies import Bounded
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.results.kind_registry import kind_of
+from tidemark.pipeline.results.layout import create_tables
+from tidemark.pipeline.results.publication import Publication
+from tidemark.pipeline.runtime.java_process import java_pid
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import SparkSettings
+from tidemark.pipeline.tables.appender import Appender
+from tidemark.pipeline.tables.engines import Engine
+from tidemark.pipeline.tables.executors import SparkExecutors
+from tidemark.pipeline.tables.large import NOTHING, LargeJobs
+from tidemark.pipeline.tables.schemas import PANES
 
 _T = TypeVar("_T")
 Figures = dict[int, dict[str, dict[str, float]]]

@@ -18,8 +18,8 @@ from benchmarks.drain import Plan, drain_alone
 from benchmarks.errors import BenchmarkError
 from benchmarks.task import Drain, Task
 from demo.broker import Broker
-from producers.encode import header
-from schemas import WRITER_ID, load_schemas
+from tidemark.producers.encode import header
+from tidemark.schemas import WRITER_ID, load_schemas
 
 AVRO: Final = "avro"
 JSON: Final = "json"

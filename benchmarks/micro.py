@@ -21,22 +21,22 @@ from benchmarks.report import by_number, figures_table
 from benchmarks.rows import rows_of
 from benchmarks.task import Reports, Task
 from demo.broker import Broker
-from pipeline import columns as c
-from pipeline.event_time import window_states
-from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.firing import Firing, SessionsDue, WindowsDue
-from pipeline.event_time.lateness import closed_until, finals
-from pipeline.event_time.policy import Policy
-from pipeline.event_time.reports import Report
-from pipeline.event_time.strategies import Bounded
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.session import Sessions, SessionState
-from pipeline.results.compaction import Compaction
-from pipeline.results.kind_registry import kind_of
-from pipeline.results.layout import create_tables
-from pipeline.results.publication import Publication
-from pipeline.tables.appender import Appender
-from pipeline.tables.schemas import PANES, result_of
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import window_states
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.event_time.firing import Firing, SessionsDue, WindowsDue
+from tidemark.pipeline.event_time.lateness import closed_until, finals
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.strategies import Bounded
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions, SessionState
+from tidemark.pipeline.results.compaction import Compaction
+from tidemark.pipeline.results.kind_registry import kind_of
+from tidemark.pipeline.results.layout import create_tables
+from tidemark.pipeline.results.publication import Publication
+from tidemark.pipeline.tables.appender import Appender
+from tidemark.pipeline.tables.schemas import PANES, result_of
 
 Figures = dict[int, dict[str, float]]
 """Seconds and sizes by number of batches."""

@@ -8,8 +8,8 @@ from typing import Final, TypeVar
 
 from benchmarks.contestants import TEXTBOOK_BATCHES, Job
 from benchmarks.data import USERS
-from command_line.times import duration_ms
-from producers.units import length_ms, whole
+from tidemark.command_line.times import duration_ms
+from tidemark.producers.units import length_ms, whole
 
 _T = TypeVar("_T")
 WITH_FLINK: Final = "freshness-flink"

@@ -12,10 +12,10 @@ from benchmarks.measure import Stopwatch, descendants, peak_bytes
 from benchmarks.settings import service_settings
 from benchmarks.task import FIRST_COMMIT, Drain, Task, serve, task_argument
 from benchmarks.verify import committed_at, verify
-from pipeline.app import open_service
-from pipeline.runtime.disk import Purpose, Traffic
-from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PAGE_VIEWS, PANES, is_table
-from pipeline.tables.traffic import traffic
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.runtime.disk import Purpose, Traffic
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PAGE_VIEWS, PANES, is_table
+from tidemark.pipeline.tables.traffic import traffic
 
 
 def drain(task: Task, folder: Path) -> Drain:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.task import Task
-from pipeline.settings.model import Settings
+from tidemark.pipeline.settings.model import Settings
 
 
 def service_settings(task: Task, warehouse: Path, batch: dict[str, Any]) -> Settings:

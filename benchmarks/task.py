@@ -10,9 +10,9 @@ from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, Final
 
-from pipeline import columns as c
-from pipeline.settings.report_settings import DEFAULT_REPORTS
-from pipeline.tables.schemas import PAGE_VIEWS
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.settings.report_settings import DEFAULT_REPORTS
+from tidemark.pipeline.tables.schemas import PAGE_VIEWS
 
 FIRST_COMMIT: Final = "first_commit_at"
 """Note of a drain: when its first batch was committed, in seconds since 1970."""

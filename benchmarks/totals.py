@@ -15,18 +15,18 @@ from rich.table import Table
 
 from benchmarks.report import figures_table
 from benchmarks.rows import rows_of
-from pipeline import columns as c
-from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.firing import TotalsDue
-from pipeline.event_time.policy import Policy
-from pipeline.event_time.strategies import Bounded
-from pipeline.event_time.user_totals import UserTotals
-from pipeline.results.kind_registry import kinds_of
-from pipeline.results.layout import create_tables
-from pipeline.results.publication import Publication
-from pipeline.tables.appender import Appender
-from pipeline.tables.schemas import PANES, USER_TOTALS
-from pipeline.tables.traffic import traffic
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.event_time.firing import TotalsDue
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.strategies import Bounded
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.results.kind_registry import kinds_of
+from tidemark.pipeline.results.layout import create_tables
+from tidemark.pipeline.results.publication import Publication
+from tidemark.pipeline.tables.appender import Appender
+from tidemark.pipeline.tables.schemas import PANES, USER_TOTALS
+from tidemark.pipeline.tables.traffic import traffic
 
 Users = NDArray[np.int64]
 Figures = dict[str, dict[str, Any]]

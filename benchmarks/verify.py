@@ -5,9 +5,9 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from benchmarks.errors import BenchmarkError
-from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.policy import REJECTED, Verdict
-from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PAGE_VIEWS
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.event_time.policy import REJECTED, Verdict
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PAGE_VIEWS
 
 
 def ledger(warehouse: str) -> pa.Table:

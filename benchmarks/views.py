@@ -17,15 +17,15 @@ from rich.table import Table
 from benchmarks.report import figures_table
 from benchmarks.rows import rows_of
 from demo.children import Child, child, free_port
-from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.policy import Policy
-from pipeline.event_time.reports import Report
-from pipeline.results.layout import create_tables
-from pipeline.settings.model import Settings
-from pipeline.tables.handle import Handle
-from pipeline.tables.housekeeping import merge_small_files
-from pipeline.tables.opening import Opening
-from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PANES, TableSpec, result_of
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.results.layout import create_tables
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.housekeeping import merge_small_files
+from tidemark.pipeline.tables.opening import Opening
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PANES, TableSpec, result_of
 
 _USERS: Final = 46_000
 _ROWS: Final[dict[tuple[str, ...], int]] = {("user_id",): _USERS, ("page_url",): 500}
@@ -51,7 +51,7 @@ _VIEWS: Final = {
     "dead letters": "/dead-letters",
     "dead letters of an unused reason": "/dead-letters?reason=future",
 }
-_DASHBOARD: Final = (sys.executable, "-m", "pipeline.cli", "dashboard")
+_DASHBOARD: Final = (sys.executable, "-m", "tidemark.pipeline.cli", "dashboard")
 _POLICY: Final = Settings().policy()
 
 

@@ -3,7 +3,7 @@
 import click
 from click.shell_completion import get_completion_class
 
-from command_line.verbs import Verb
+from tidemark.command_line.verbs import Verb
 
 _SHELLS = ("bash", "zsh", "fish")
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from command_line.printable import printable, shortened
+from tidemark.command_line.printable import printable, shortened
 
 SET_UP: Final = 2
 """The exit code of a usage or configuration error."""

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from command_line.printable import printable
+from tidemark.command_line.printable import printable
 
 __all__ = ["Columns", "Console", "FirstFitting", "Group", "Live", "RenderableType", "Table", "styled"]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from command_line.printable import quoted
+from tidemark.command_line.printable import quoted
 
 
 class Parsed(click.ParamType[Any]):

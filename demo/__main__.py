@@ -9,20 +9,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from command_line.keys import QUITS, Keys
-from command_line.main import run as run_command
-from command_line.terminal import Console, Live, RenderableType, styled
 from demo.broker import Broker
 from demo.check import as_table, check
 from demo.children import Child, child, free_port
 from demo.options import command
-from pipeline.errors import SetUpError, TidemarkError
-from pipeline.instants import now_ms
-from pipeline.reading.service_status import read_status
-from pipeline.reading.status_view import Status, render, render_screen
-from pipeline.verifier.invariants import verify
-from pipeline.verifier.verification_report import show
-from producers.truth import Truth
+from tidemark.command_line.keys import QUITS, Keys
+from tidemark.command_line.main import run as run_command
+from tidemark.command_line.terminal import Console, Live, RenderableType, styled
+from tidemark.pipeline.errors import SetUpError, TidemarkError
+from tidemark.pipeline.instants import now_ms
+from tidemark.pipeline.reading.service_status import read_status
+from tidemark.pipeline.reading.status_view import Status, render, render_screen
+from tidemark.pipeline.verifier.invariants import verify
+from tidemark.pipeline.verifier.verification_report import show
+from tidemark.producers.truth import Truth
 
 TOPIC: Final = "events"
 PARTITIONS: Final = 4
@@ -72,7 +72,7 @@ def _demo(folder: Path, warehouse: Path, of_producer: Sequence[str]) -> int:
     page, port = free_port(), free_port()
     _console.print(f"Dashboard   http://127.0.0.1:{page}/ (the tables as a web page)")
     dashboard = ("dashboard", "--warehouse", str(warehouse), "--dashboard.port", str(page), "--metrics.port", str(port))
-    with child("dashboard", (*_PYTHON, "pipeline.cli", *dashboard), folder):
+    with child("dashboard", (*_PYTHON, "tidemark.pipeline.cli", *dashboard), folder):
         truth = _produce_and_count(folder, warehouse, port, of_producer)
         lines, verification = check(truth, str(warehouse)), verify(str(warehouse))
         _console.print(render(read_status(str(warehouse)), now_ms()), as_table(lines))
@@ -89,7 +89,7 @@ def _produce_and_count(folder: Path, warehouse: Path, port: int, of_producer: Se
         _print_addresses(broker.bootstrap_servers, warehouse, port)
         where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", TOPIC)
         own = ("--warehouse", str(warehouse), "--metrics.port", str(port), *SERVICE)
-        run = (*_PYTHON, "pipeline.cli", "run", *where, *own)
+        run = (*_PYTHON, "tidemark.pipeline.cli", "run", *where, *own)
         simulate = (*_PYTHON, "producers", "simulate", *where, "--truth", str(truth), *SITE, *of_producer)
         with child("service", run, folder) as service, child("producer", simulate, folder) as site:
             _watch(warehouse, seconds, service, site)

@@ -22,9 +22,9 @@ from demo.broker_properties import write_properties
 from demo.children import free_ports
 from demo.die_with_parent import dying_with_parent
 from demo.topics import admin, answers, create_topic
-from pipeline.errors import SetUpError
-from pipeline.runtime.jars import jars_of
-from pipeline.runtime.java import find_java
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.runtime.jars import jars_of
+from tidemark.pipeline.runtime.java import find_java
 
 HOST = "127.0.0.1"
 READY_S = 300.0

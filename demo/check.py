@@ -7,9 +7,9 @@ from typing import Final
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
-from command_line.terminal import Table, styled
-from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PAGE_VIEWS, PANES
-from producers.truth import Truth
+from tidemark.command_line.terminal import Table, styled
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PAGE_VIEWS, PANES
+from tidemark.producers.truth import Truth
 
 Counts = Counter[tuple[str, int, str]]
 """Events by (user, window start in milliseconds, kind of event)."""

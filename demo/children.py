@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from demo.die_with_parent import dying_with_parent
-from pipeline.errors import TidemarkError
+from tidemark.pipeline.errors import TidemarkError
 
 _END_S: Final = 300
 _PORTS: Final = range(15_000, 32_000)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from producers.options import simulate_options
+from tidemark.producers.options import simulate_options
 
 _SET: Final = {
     *("--bootstrap-servers", "--topic", "--create-topic", "--partitions", "--format"),

@@ -12,8 +12,8 @@ from typing import Any, Final
 import pyspark
 
 from demo.children import Child, child, free_port
-from pipeline.errors import TidemarkError
-from pipeline.runtime.java import find_java
+from tidemark.pipeline.errors import TidemarkError
+from tidemark.pipeline.runtime.java import find_java
 
 SPARK_HOME: Final = Path(pyspark.__file__).parent
 HOST: Final = "127.0.0.1"

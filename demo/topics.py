@@ -5,7 +5,7 @@ import time
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from pipeline.errors import SetUpError
+from tidemark.pipeline.errors import SetUpError
 
 DEADLINE_S = 300.0
 PAUSE_S = 0.02

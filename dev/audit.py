@@ -17,8 +17,8 @@ from typing import Any, Final
 from dev import osv
 from dev.environment import ROOT, find_uv, uv_environment
 from dev.licences import is_allowed, jar_licence, package_licence
-from pipeline.errors import SetUpError
-from pipeline.runtime.jars import SETS, Jar, locked
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.runtime.jars import SETS, Jar, locked
 
 SBOM: Final = ROOT / "build" / "sbom.cdx.json"
 VENDORED: Final = ROOT / "dev" / "vendored.lock"

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from pipeline.errors import SetUpError
-from pipeline.runtime.jars import Jar, cache, listed, mirror, provide
-from pipeline.runtime.java import find_java
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.runtime.jars import Jar, cache, listed, mirror, provide
+from tidemark.pipeline.runtime.java import find_java
 
 # Java 17 requires these options of Flink, which accesses internals of the JDK; taken from Flink's own configuration.
 OPENS: Final = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in ("lang", "util", "time")]

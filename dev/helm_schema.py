@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from pipeline.settings.model import Settings
+from tidemark.pipeline.settings.model import Settings
 
 CHART: Final = Path(__file__).parents[1] / "deploy" / "helm" / "tidemark"
 SCHEMA: Final = CHART / "values.schema.json"

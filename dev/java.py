@@ -13,8 +13,8 @@ from pathlib import Path
 import jdk
 
 from dev.environment import ROOT, find_uv, uv_environment
-from pipeline.errors import SetUpError
-from pipeline.runtime.java import SUPPORTED, USER_JDKS, find_java
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.runtime.java import SUPPORTED, USER_JDKS, find_java
 
 PACKAGES = {
     "apt-get": "openjdk-{}-jre-headless",

@@ -1,7 +1,7 @@
 """Writes jars.lock and the locks of `dev`: `python -m dev.lock_jars` after changing a version below.
 
 Needs Maven, which nothing else does: it resolves the dependencies of the broker and verifies each file by its published
-checksum. `pipeline.runtime.jars` reads the locks.
+checksum. `tidemark.pipeline.runtime.jars` reads the locks.
 """
 
 import hashlib
@@ -63,7 +63,7 @@ STREAMS = (
 JDBC = ("org.postgresql:postgresql:42.7.8",)
 
 HEADER = """\
-# Every jar that Tidemark fetches, with its SHA-256. Written by `dev.lock_jars`, read by `pipeline.runtime.jars`.
+# Every jar that Tidemark fetches, with its SHA-256. Written by `dev.lock_jars`, read by `pipeline/runtime/jars.py`.
 # spark: on the class path of driver and executors. s3: also, if executors read and write a warehouse in S3. compiler:
 # compiles the connector. broker: the Kafka broker of the demo and the tests.
 """

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from pipeline.event_time.policy import REJECTED, Verdict
-from pipeline.metrics.metric import Metric
-from pipeline.metrics.metric_catalogue import CATALOGUE, FailureKind, Step, WindowEvent
-from pipeline.metrics.processes import PROCESSES
-from pipeline.runtime.disk import Purpose
-from pipeline.runtime.jobs import JobRunner, LargeJob
+from tidemark.pipeline.event_time.policy import REJECTED, Verdict
+from tidemark.pipeline.metrics.metric import Metric
+from tidemark.pipeline.metrics.metric_catalogue import CATALOGUE, FailureKind, Step, WindowEvent
+from tidemark.pipeline.metrics.processes import PROCESSES
+from tidemark.pipeline.runtime.disk import Purpose
+from tidemark.pipeline.runtime.jobs import JobRunner, LargeJob
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "metrics.md"
 _BEGIN: Final = "<!-- what follows is made by `make pages` from pipeline/metrics/metric_catalogue.py -->\n"

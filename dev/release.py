@@ -26,7 +26,7 @@ from dev.audit import disallowed, sbom
 from dev.environment import ROOT, find_uv, uv_environment
 from dev.image import NAME, build_with_engine
 from dev.unpack import unpack
-from pipeline.errors import SetUpError
+from tidemark.pipeline.errors import SetUpError
 
 DIST: Final = ROOT / "dist"
 SUMS: Final = "SHA256SUMS"

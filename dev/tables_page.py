@@ -5,11 +5,11 @@ from typing import Final
 
 import pyarrow as pa
 
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.grid import Grid
-from pipeline.measures import MEASURES
-from pipeline.tables.dictionary import STATE, about_live, comment_of
-from pipeline.tables.schemas import OWN, USER_TOTALS, TableSpec, result_of
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.measures import MEASURES
+from tidemark.pipeline.tables.dictionary import STATE, about_live, comment_of
+from tidemark.pipeline.tables.schemas import OWN, USER_TOTALS, TableSpec, result_of
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "tables.md"
 _EVERYTHING: Final = Report("NAME", Grid(1, 1), 0, ("user_id", "page_url", "event_type"), measures=tuple(MEASURES))

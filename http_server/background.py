@@ -3,7 +3,7 @@
 import socket
 from threading import Thread
 
-from http_server.server import Server
+from tidemark.http_server.server import Server
 
 
 class Background:

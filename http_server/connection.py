@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from http_server.limits import Limits
+from tidemark.http_server.limits import Limits
 
 
 class Connection(H11Protocol):

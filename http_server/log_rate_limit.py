@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from command_line.counts import counted
+from tidemark.command_line.counts import counted
 
 LINES: Final = 10
 PERIOD_S: Final = 60.0

@@ -6,11 +6,11 @@ from prometheus_client import CollectorRegistry
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from http_server.background import Background
-from http_server.exposition import Exposition
-from http_server.limits import Limits
-from http_server.listening import listen
-from http_server.server import Server
+from tidemark.http_server.background import Background
+from tidemark.http_server.exposition import Exposition
+from tidemark.http_server.limits import Limits
+from tidemark.http_server.listening import listen
+from tidemark.http_server.server import Server
 
 _LIMITS: Final = Limits(connections=64, request_s=30)
 

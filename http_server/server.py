@@ -12,9 +12,9 @@ from typing import Final, Literal
 import uvicorn
 from starlette.types import ASGIApp
 
-from http_server.connection import Connection
-from http_server.limits import Limits, expendable
-from http_server.log_rate_limit import LogRateLimit
+from tidemark.http_server.connection import Connection
+from tidemark.http_server.limits import Limits, expendable
+from tidemark.http_server.log_rate_limit import LogRateLimit
 
 _PAUSE_S: Final = 0.1
 """Pause before the next accept when the system has no file descriptor left."""

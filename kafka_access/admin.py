@@ -8,8 +8,8 @@ from typing import Any, Final
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AclOperation, AdminClient, TopicDescription
 
-from kafka_access.errors import AccessError, Refused
-from kafka_access.reasons import (
+from tidemark.kafka_access.errors import AccessError, Refused
+from tidemark.kafka_access.reasons import (
     advertised_sentence,
     forbidden_sentence,
     is_final,
@@ -17,7 +17,7 @@ from kafka_access.reasons import (
     refusal_sentence,
     unusable_sentence,
 )
-from kafka_access.settings import Access
+from tidemark.kafka_access.settings import Access
 
 _POLL_S: Final = 0.1
 _UNREACHED: Final = frozenset({KafkaError._RESOLVE, KafkaError._TRANSPORT})  # noqa: SLF001 - its names

@@ -6,9 +6,9 @@ from typing import Final
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
-from kafka_access.errors import AccessError
-from kafka_access.secrets import clear_text, file_text
-from kafka_access.settings import JavaAccess, SaslSettings, TlsSettings
+from tidemark.kafka_access.errors import AccessError
+from tidemark.kafka_access.secrets import clear_text, file_text
+from tidemark.kafka_access.settings import JavaAccess, SaslSettings, TlsSettings
 
 _COMMON: Final = "org.apache.kafka.common.security"
 _PLAIN: Final = f"{_COMMON}.plain.PlainLoginModule"

@@ -3,8 +3,8 @@
 import ssl
 from pathlib import Path
 
-from kafka_access.secrets import clear_text, file_text
-from kafka_access.settings import Access, SaslSettings, TlsSettings
+from tidemark.kafka_access.secrets import clear_text, file_text
+from tidemark.kafka_access.settings import Access, SaslSettings, TlsSettings
 
 
 def librdkafka_options(access: Access) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Final
 
 from confluent_kafka.admin import AclOperation
 
-from kafka_access.settings import Access, SaslSettings, TlsSettings
+from tidemark.kafka_access.settings import Access, SaslSettings, TlsSettings
 
 _UNVERIFIED: Final = "certificate verify failed"
 _NOT_AUTHENTICATED: Final = "SASL authentication error"

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, SecretStr
 
-from kafka_access.errors import AccessError
+from tidemark.kafka_access.errors import AccessError
 
 
 def secret_names(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
-from kafka_access.addresses import address
+from tidemark.kafka_access.addresses import address
 
 Raw = dict[str, SecretStr]
 """A client's own properties. They are never displayed, because any of them may be a secret."""

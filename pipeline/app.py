@@ -8,45 +8,45 @@ from functools import partial
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
-from pipeline.decoding.decode import decoded, reader
-from pipeline.errors import SetUpError, Unreachable
-from pipeline.event_time.policy import Policy
-from pipeline.fold.casts_of_texts import require_no_cast_of_text
-from pipeline.fold.fold_plan import FoldPlan
-from pipeline.fold.pseudonym_columns import ToPseudonym, pseudonymizer
-from pipeline.fold.record_columns import BatchContext, named_sql
-from pipeline.instants import now_ms
-from pipeline.kafka.mirror import OffsetMirror
-from pipeline.kafka.registry import Registry
-from pipeline.kafka.stream import Stream
-from pipeline.kafka.topic import connect
-from pipeline.metrics.certificates import certificate_ends
-from pipeline.metrics.exporter import Exporter
-from pipeline.metrics.observer import Host, Observer
-from pipeline.runtime.java_process import java_pid
-from pipeline.runtime.limits import return_freed_memory
-from pipeline.runtime.spark import jar_sets_of, spark_session
-from pipeline.service.batch_loop import Service
-from pipeline.service.publisher import Publisher, publish_due
-from pipeline.service.recovery import OwnEpoch, open_epoch
-from pipeline.service.resources import Clock, Resources
-from pipeline.service.runner import RunningService
-from pipeline.service.schema_store import SchemaStore
-from pipeline.settings.durations import milliseconds
-from pipeline.settings.load import require
-from pipeline.settings.model import Settings
-from pipeline.settings.secrets import pseudonyms_from
-from pipeline.tables.changed_meaning import Meaning
-from pipeline.tables.durable import local
-from pipeline.tables.event_schemas import schemas_of
-from pipeline.tables.executors import SparkExecutors, require_client
-from pipeline.tables.file_statistics import space
-from pipeline.tables.large import LargeJobs
-from pipeline.tables.ledger import Ledger
-from pipeline.tables.probe import require_conditional_writes
-from pipeline.tables.schemas import LEDGER, is_table
-from pipeline.tuning import STANDARD, Tuning
-from schemas.fields import EventSchemas
+from tidemark.pipeline.decoding.decode import decoded, reader
+from tidemark.pipeline.errors import SetUpError, Unreachable
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.fold.casts_of_texts import require_no_cast_of_text
+from tidemark.pipeline.fold.fold_plan import FoldPlan
+from tidemark.pipeline.fold.pseudonym_columns import ToPseudonym, pseudonymizer
+from tidemark.pipeline.fold.record_columns import BatchContext, named_sql
+from tidemark.pipeline.instants import now_ms
+from tidemark.pipeline.kafka.mirror import OffsetMirror
+from tidemark.pipeline.kafka.registry import Registry
+from tidemark.pipeline.kafka.stream import Stream
+from tidemark.pipeline.kafka.topic import connect
+from tidemark.pipeline.metrics.certificates import certificate_ends
+from tidemark.pipeline.metrics.exporter import Exporter
+from tidemark.pipeline.metrics.observer import Host, Observer
+from tidemark.pipeline.runtime.java_process import java_pid
+from tidemark.pipeline.runtime.limits import return_freed_memory
+from tidemark.pipeline.runtime.spark import jar_sets_of, spark_session
+from tidemark.pipeline.service.batch_loop import Service
+from tidemark.pipeline.service.publisher import Publisher, publish_due
+from tidemark.pipeline.service.recovery import OwnEpoch, open_epoch
+from tidemark.pipeline.service.resources import Clock, Resources
+from tidemark.pipeline.service.runner import RunningService
+from tidemark.pipeline.service.schema_store import SchemaStore
+from tidemark.pipeline.settings.durations import milliseconds
+from tidemark.pipeline.settings.load import require
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.settings.secrets import pseudonyms_from
+from tidemark.pipeline.tables.changed_meaning import Meaning
+from tidemark.pipeline.tables.durable import local
+from tidemark.pipeline.tables.event_schemas import schemas_of
+from tidemark.pipeline.tables.executors import SparkExecutors, require_client
+from tidemark.pipeline.tables.file_statistics import space
+from tidemark.pipeline.tables.large import LargeJobs
+from tidemark.pipeline.tables.ledger import Ledger
+from tidemark.pipeline.tables.probe import require_conditional_writes
+from tidemark.pipeline.tables.schemas import LEDGER, is_table
+from tidemark.pipeline.tuning import STANDARD, Tuning
+from tidemark.schemas.fields import EventSchemas
 
 
 def serve(settings: Settings, now: Clock = now_ms) -> Exporter:

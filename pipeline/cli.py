@@ -9,41 +9,47 @@ from typing import Final, NoReturn
 
 import click
 
-from command_line.completion import completion_of
-from command_line.main import SET_UP, run
-from command_line.printable import say
-from command_line.verbs import Verbs
-from pipeline.errors import NothingFound, SetUpError, TidemarkError
-from pipeline.runtime.scratch import remove_abandoned
+from tidemark.command_line.completion import completion_of
+from tidemark.command_line.main import SET_UP, run
+from tidemark.command_line.printable import say
+from tidemark.command_line.verbs import Verbs
+from tidemark.pipeline.errors import NothingFound, SetUpError, TidemarkError
+from tidemark.pipeline.runtime.scratch import remove_abandoned
 
 _FAILED: Final = 1
 _NOT_FOUND: Final = 3
 _STORE_THREADS: Final = ("publisher", "status-reader")
 """Names of threads that may wait for a store."""
 _VERBS: Final = {
-    "run": ("pipeline.commands.run:run", "Read the topic and update the tables until stopped."),
-    "check": ("pipeline.commands.check:check", "Check whether `run` would start. Changes nothing."),
-    "config": ("pipeline.commands.config:config", "Show the settings and the source of each."),
-    "health": ("pipeline.commands.health:health", "Exit 0 if the service on this host is healthy."),
-    "status": ("pipeline.commands.status:status", "Show watermark, partitions and latest windows."),
-    "dashboard": ("pipeline.commands.dashboard:dashboard", "Serve the tables as a web page."),
-    "report": ("pipeline.commands.report:report", "Write a day as one HTML file."),
-    "verify": ("pipeline.commands.verify:verify", "Verify the tables against their invariants."),
+    "run": ("tidemark.pipeline.commands.run:run", "Read the topic and update the tables until stopped."),
+    "check": ("tidemark.pipeline.commands.check:check", "Check whether `run` would start. Changes nothing."),
+    "config": ("tidemark.pipeline.commands.config:config", "Show the settings and the source of each."),
+    "health": ("tidemark.pipeline.commands.health:health", "Exit 0 if the service on this host is healthy."),
+    "status": ("tidemark.pipeline.commands.status:status", "Show watermark, partitions and latest windows."),
+    "dashboard": ("tidemark.pipeline.commands.dashboard:dashboard", "Serve the tables as a web page."),
+    "report": ("tidemark.pipeline.commands.report:report", "Write a day as one HTML file."),
+    "verify": ("tidemark.pipeline.commands.verify:verify", "Verify the tables against their invariants."),
     "support-bundle": (
-        "pipeline.commands.support_bundle:support_bundle",
+        "tidemark.pipeline.commands.support_bundle:support_bundle",
         "Write versions, settings and state without secrets, for a bug report.",
     ),
-    "live": ("pipeline.commands.live:live", "Print SQL for a view that includes open windows."),
-    "sql": ("pipeline.commands.sql:sql", "Query the tables with DuckDB."),
-    "sql-server": ("pipeline.commands.sql_server:sql_server", "Serve the tables to BI tools (PostgreSQL protocol)."),
-    "advise": ("pipeline.commands.advise:advise", "Estimate what other lateness bounds would have counted."),
-    "correct": ("pipeline.commands.correct:correct", "Add too-late events to closed windows."),
+    "live": ("tidemark.pipeline.commands.live:live", "Print SQL for a view that includes open windows."),
+    "sql": ("tidemark.pipeline.commands.sql:sql", "Query the tables with DuckDB."),
+    "sql-server": (
+        "tidemark.pipeline.commands.sql_server:sql_server",
+        "Serve the tables to BI tools (PostgreSQL protocol).",
+    ),
+    "advise": ("tidemark.pipeline.commands.advise:advise", "Estimate what other lateness bounds would have counted."),
+    "correct": ("tidemark.pipeline.commands.correct:correct", "Add too-late events to closed windows."),
     "dead-letters": (
-        "pipeline.commands.dead_letters:dead_letters",
+        "tidemark.pipeline.commands.dead_letters:dead_letters",
         "Show rejected records, and replay those that are valid today.",
     ),
-    "erase": ("pipeline.commands.erase:erase", "Erase a user from every table."),
-    "reset-watermark": ("pipeline.commands.reset_watermark:reset_watermark", "Lower a watermark that ran ahead."),
+    "erase": ("tidemark.pipeline.commands.erase:erase", "Erase a user from every table."),
+    "reset-watermark": (
+        "tidemark.pipeline.commands.reset_watermark:reset_watermark",
+        "Lower a watermark that ran ahead.",
+    ),
 }
 
 
@@ -91,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TidemarkError as error:
         return _report(error, _code_of(error))
     except Exception as error:
-        from pipeline.tables.store_errors import is_of_store, one_line
+        from tidemark.pipeline.tables.store_errors import is_of_store, one_line
 
         if not is_of_store(error):
             raise

@@ -10,7 +10,7 @@ from structlog.dev import ConsoleRenderer, plain_traceback
 from structlog.stdlib import ProcessorFormatter
 from structlog.typing import EventDict, Processor
 
-from command_line.printable import printable, printable_lines
+from tidemark.command_line.printable import printable, printable_lines
 
 LogFormat = Literal["console", "json"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from pipeline import columns as c
+from tidemark.pipeline import columns as c
 
 TIME_DIGITS: Final = 19
 """Times in milliseconds are zero-padded to this many digits, so that the order of texts is that of times."""
@@ -22,7 +22,7 @@ class Join(StrEnum):
     MIN = "min"
     MAX = "max"
     SKETCH = "sketch"
-    """The different values of a text are counted: see `pipeline.sketches`."""
+    """The different values of a text are counted: see `tidemark.pipeline.sketches`."""
 
 
 class Display(StrEnum):

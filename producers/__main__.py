@@ -1,7 +1,7 @@
-"""`python -m producers` is the `producers` command."""
+"""`python -m tidemark.producers` is the `producers` command."""
 
 import sys
 
-from producers.cli import main
+from tidemark.producers.cli import main
 
 sys.exit(main())

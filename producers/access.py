@@ -7,10 +7,10 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
-from command_line.verbs import SectionOption
-from kafka_access.secrets import secret_names
-from kafka_access.settings import Access
-from producers.errors import SetupError
+from tidemark.command_line.verbs import SectionOption
+from tidemark.kafka_access.secrets import secret_names
+from tidemark.kafka_access.settings import Access
+from tidemark.producers.errors import SetupError
 
 
 class _Settings(BaseSettings):

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from producers.arrays import Bools, Ints, Octets
+from tidemark.producers.arrays import Bools, Ints, Octets
 
 
 @dataclass(frozen=True)

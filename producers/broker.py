@@ -7,11 +7,11 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AclOperation
 from confluent_kafka.cimpl import NewTopic
 
-from kafka_access.admin import Admin
-from kafka_access.errors import AccessError, Refused
-from kafka_access.librdkafka import librdkafka_options
-from kafka_access.settings import Access
-from producers.errors import SetupError
+from tidemark.kafka_access.admin import Admin
+from tidemark.kafka_access.errors import AccessError, Refused
+from tidemark.kafka_access.librdkafka import librdkafka_options
+from tidemark.kafka_access.settings import Access
+from tidemark.producers.errors import SetupError
 
 _OPEN = Access()
 _NO_TOPIC = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_EXCEPTION)

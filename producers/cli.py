@@ -7,15 +7,15 @@ from typing import Any, Final
 
 import click
 
-from command_line.completion import completion_of
-from command_line.main import run
-from command_line.printable import say
-from command_line.verbs import Verb
-from producers import command_simulate
-from producers.access_log.command import access_log
-from producers.collect.command import collect
-from producers.errors import ProducerError
-from producers.options import simulate_options
+from tidemark.command_line.completion import completion_of
+from tidemark.command_line.main import run
+from tidemark.command_line.printable import say
+from tidemark.command_line.verbs import Verb
+from tidemark.producers import command_simulate
+from tidemark.producers.access_log.command import access_log
+from tidemark.producers.collect.command import collect
+from tidemark.producers.errors import ProducerError
+from tidemark.producers.options import simulate_options
 
 
 def _simulate(**options: Any) -> int:

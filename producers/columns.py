@@ -3,9 +3,9 @@
 import numpy as np
 import pyarrow as pa
 
-from producers.arrays import Bools, Ints, Octets
-from producers.encode import arrow_schema
-from producers.site import Acts, Site
+from tidemark.producers.arrays import Bools, Ints, Octets
+from tidemark.producers.encode import arrow_schema
+from tidemark.producers.site import Acts, Site
 
 _HEX = np.frombuffer(bytes(range(256)).hex().encode(), np.uint8).reshape(256, 2)
 _TYPES = pa.array(["click", "visit"])

@@ -7,18 +7,18 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import assert_never
 
-from command_line.counts import counted
-from producers import configure
-from producers.broker import Target, partitions_of_topic
-from producers.delivery import Delivery, DeliveryContext, Progress
-from producers.encode import ENCODERS
-from producers.errors import ProducerError
-from producers.publish import Publisher
-from producers.run import Sending, run
-from producers.signals import stop_on_signals
-from producers.simulate import Simulator
-from producers.tally import Tally
-from producers.truth import Truth
+from tidemark.command_line.counts import counted
+from tidemark.producers import configure
+from tidemark.producers.broker import Target, partitions_of_topic
+from tidemark.producers.delivery import Delivery, DeliveryContext, Progress
+from tidemark.producers.encode import ENCODERS
+from tidemark.producers.errors import ProducerError
+from tidemark.producers.publish import Publisher
+from tidemark.producers.run import Sending, run
+from tidemark.producers.signals import stop_on_signals
+from tidemark.producers.simulate import Simulator
+from tidemark.producers.tally import Tally
+from tidemark.producers.truth import Truth
 
 
 def execute(options: Namespace) -> str:

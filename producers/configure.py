@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from producers.access import access_of
-from producers.broker import Target
-from producers.delivery import Delivery
-from producers.errors import SetupError
-from producers.run import Pace
-from producers.simulate import Disorder, Site
-from producers.truth import is_truth_file
+from tidemark.producers.access import access_of
+from tidemark.producers.broker import Target
+from tidemark.producers.delivery import Delivery
+from tidemark.producers.errors import SetupError
+from tidemark.producers.run import Pace
+from tidemark.producers.simulate import Disorder, Site
+from tidemark.producers.truth import is_truth_file
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from producers.arrays import Octets
-from producers.encode import MAGIC
-from producers.kinds import Kind
+from tidemark.producers.arrays import Octets
+from tidemark.producers.encode import MAGIC
+from tidemark.producers.kinds import Kind
 
 UNKNOWN_ID = 2**31 - 1
 _HEADER = 5

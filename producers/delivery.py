@@ -12,8 +12,8 @@ from typing import Final
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
-from producers.broker import Target
-from producers.errors import DeliveryError, SetupError
+from tidemark.producers.broker import Target
+from tidemark.producers.errors import DeliveryError, SetupError
 
 _SHORTEST_TRANSACTION_MS: Final = 1_000
 """The minimum of librdkafka."""

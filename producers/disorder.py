@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from producers.arrays import Ints, Octets
-from producers.kinds import MALFORMED, Kind
+from tidemark.producers.arrays import Ints, Octets
+from tidemark.producers.kinds import MALFORMED, Kind
 
 
 @dataclass(frozen=True)

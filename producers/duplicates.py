@@ -4,9 +4,9 @@ from typing import Final
 
 import numpy as np
 
-from producers.batch import Batch
-from producers.disorder import Disorder
-from producers.kinds import COUNTED, Kind
+from tidemark.producers.batch import Batch
+from tidemark.producers.disorder import Disorder
+from tidemark.producers.kinds import COUNTED, Kind
 
 _LATEST: Final = 1_000
 

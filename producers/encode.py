@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyruhvro
 
-from schemas import WRITER_ID, load_schemas
+from tidemark.schemas import WRITER_ID, load_schemas
 
 MAGIC = 0
 

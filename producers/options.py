@@ -6,15 +6,15 @@ from typing import Any, Final
 
 import click
 
-from command_line.times import duration_ms, instant_ms
-from command_line.types import Parsed, named
-from command_line.verbs import SectionOption
-from kafka_access.addresses import without_credentials
-from producers.access import access_options
-from producers.delivery import Delivery
-from producers.encode import ENCODERS
-from producers.kinds import MALFORMED, Kind
-from producers.units import length_ms, rate, share, whole
+from tidemark.command_line.times import duration_ms, instant_ms
+from tidemark.command_line.types import Parsed, named
+from tidemark.command_line.verbs import SectionOption
+from tidemark.kafka_access.addresses import without_credentials
+from tidemark.producers.access import access_options
+from tidemark.producers.delivery import Delivery
+from tidemark.producers.encode import ENCODERS
+from tidemark.producers.kinds import MALFORMED, Kind
+from tidemark.producers.units import length_ms, rate, share, whole
 
 KAFKA: Final = "Kafka"
 """Heading of the options that name brokers and topic."""

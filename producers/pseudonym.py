@@ -4,8 +4,8 @@ import hmac
 from pathlib import Path
 from typing import Final
 
-from command_line.counts import counted
-from producers.errors import SetupError
+from tidemark.command_line.counts import counted
+from tidemark.producers.errors import SetupError
 
 _SHORTEST: Final = 32
 _HEX_DIGITS: Final = 32

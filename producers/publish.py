@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from producers.broker import Target
-from producers.delivery import Delivery, client_options
-from producers.errors import DeliveryError
+from tidemark.producers.broker import Target
+from tidemark.producers.delivery import Delivery, client_options
+from tidemark.producers.errors import DeliveryError
 
 _QUEUE_ROWS = 500_000
 _POLL_S = 0.01

@@ -5,11 +5,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
-from producers.corrupt import corrupt
-from producers.delivery import DeliveryContext
-from producers.encode import Encode, encode
-from producers.simulate import Batch, Simulator
-from producers.tally import Tally
+from tidemark.producers.corrupt import corrupt
+from tidemark.producers.delivery import DeliveryContext
+from tidemark.producers.encode import Encode, encode
+from tidemark.producers.simulate import Batch, Simulator
+from tidemark.producers.tally import Tally
 
 # Paced events are sent in bundles of this length: a step for every few events would occupy a core.
 _BUNDLE_S = 0.02

@@ -5,14 +5,14 @@ from dataclasses import fields
 
 import numpy as np
 
-from producers.arrays import Bools, Ints
-from producers.batch import Batch
-from producers.columns import ColumnBuilder
-from producers.disorder import Disorder, choose_kinds, displace
-from producers.duplicates import Repeater
-from producers.kinds import Kind
-from producers.partition import partition_of
-from producers.site import Acts, Crowd, Site
+from tidemark.producers.arrays import Bools, Ints
+from tidemark.producers.batch import Batch
+from tidemark.producers.columns import ColumnBuilder
+from tidemark.producers.disorder import Disorder, choose_kinds, displace
+from tidemark.producers.duplicates import Repeater
+from tidemark.producers.kinds import Kind
+from tidemark.producers.partition import partition_of
+from tidemark.producers.site import Acts, Crowd, Site
 
 __all__ = ["Batch", "Disorder", "Kind", "Simulator", "Site", "simulate"]
 

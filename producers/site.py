@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from command_line.counts import counted
-from producers.arrays import Bools, Ints, Octets
+from tidemark.command_line.counts import counted
+from tidemark.producers.arrays import Bools, Ints, Octets
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 import numpy as np
 import pyarrow as pa
 
-from producers.arrays import Bools, Ints
-from producers.kinds import COUNTED, MALFORMED, Kind
-from producers.simulate import Batch
-from producers.truth import COUNTS, Truth
+from tidemark.producers.arrays import Bools, Ints
+from tidemark.producers.kinds import COUNTED, MALFORMED, Kind
+from tidemark.producers.simulate import Batch
+from tidemark.producers.truth import COUNTS, Truth
 
 _COMPACT_AT = 1_000_000
 

@@ -2,7 +2,7 @@
 
 import math
 
-from command_line.times import duration_ms
+from tidemark.command_line.times import duration_ms
 
 
 def length_ms(text: str) -> int:

@@ -7,7 +7,7 @@ import json
 import re
 from pathlib import Path
 
-from schemas.fields import Guid, schema_id_of
+from tidemark.schemas.fields import Guid, schema_id_of
 
 WRITER_ID = 1
 """The schema id that our own producers write with."""

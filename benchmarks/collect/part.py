@@ -20,7 +20,7 @@ from benchmarks.process import started, wait_until
 from benchmarks.report import figures_table
 from demo.broker import Broker
 from demo.children import free_port
-from producers.collect.reading import read
+from tidemark.producers.collect.reading import read
 
 COLLECTOR: Final = "collector"
 PEER: Final = "the server alone"

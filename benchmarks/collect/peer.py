@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from producers.collect.server import listener, serve, server
+from tidemark.producers.collect.server import listener, serve, server
 
 _PATIENCE_MS: Final = 1_000
 

@@ -23,7 +23,7 @@ from benchmarks.duel.streams import KafkaStreams
 from benchmarks.duel.tidemark import Tidemark
 from benchmarks.errors import BenchmarkError
 from demo.broker import Broker
-from pipeline.errors import SetUpError
+from tidemark.pipeline.errors import SetUpError
 
 CONTESTANTS: Final[tuple[type[Contestant], ...]] = (Tidemark, Textbook, FlinkDataStream, FlinkSql, Quix, KafkaStreams)
 

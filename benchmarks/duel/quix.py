@@ -10,7 +10,7 @@ from benchmarks.duel.scenario import PARTITIONS, Cell, Kind, kinds_of
 from benchmarks.duel.topic_table import NO_LIMIT, TopicTable
 from benchmarks.process import run
 from demo.topics import create_topic
-from schemas import WRITER_ID, load_schemas
+from tidemark.schemas import WRITER_ID, load_schemas
 
 _PACKAGES: Final = ("quixstreams==3.28.1", "fastavro==1.13.1")
 

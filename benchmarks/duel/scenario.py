@@ -14,8 +14,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from producers.encode import arrow_schema, encode, header
-from schemas import WRITER_ID
+from tidemark.producers.encode import arrow_schema, encode, header
+from tidemark.schemas import WRITER_ID
 
 MINUTE_MS: Final = 60_000
 PARTITIONS: Final = 4

@@ -12,10 +12,10 @@ from benchmarks.duel.contestant import Contestant
 from benchmarks.duel.scenario import Cell, Kind
 from benchmarks.duel.tables import delta_cells
 from benchmarks.peers.textbook import body, windows_of
-from pipeline.kafka.clients import consumer_options
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import KafkaSettings, SparkSettings
-from schemas import WRITER_ID, load_schemas
+from tidemark.pipeline.kafka.clients import consumer_options
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import KafkaSettings, SparkSettings
+from tidemark.schemas import WRITER_ID, load_schemas
 
 
 class Textbook(Contestant):

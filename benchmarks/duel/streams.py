@@ -10,8 +10,8 @@ from benchmarks.duel.scenario import PARTITIONS, Cell, Kind, kinds_of
 from benchmarks.duel.topic_table import NO_LIMIT, TopicTable
 from demo.topics import create_topic
 from dev.flink import command, compiled
-from pipeline.runtime.jars import cache, listed, mirror, provide
-from schemas import WRITER_ID, load_schemas
+from tidemark.pipeline.runtime.jars import cache, listed, mirror, provide
+from tidemark.schemas import WRITER_ID, load_schemas
 
 _LOCK: Final = Path(__file__).parents[2] / "dev" / "streams.lock"
 

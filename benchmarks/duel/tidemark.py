@@ -10,8 +10,8 @@ from benchmarks.contestants import ONE_REPORT
 from benchmarks.duel.contestant import Contestant
 from benchmarks.duel.scenario import Cell, Kind, kinds_of
 from benchmarks.duel.tables import delta_cells
-from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PAGE_VIEWS, find_table
+from tidemark.pipeline.tables.query import rows_of
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, LEDGER, PAGE_VIEWS, find_table
 
 _SETTINGS: Final = """\
 deduplicate = "event_id"
@@ -42,7 +42,7 @@ class Tidemark(Contestant):
         arena = self.arena
         source = ["--kafka.bootstrap-servers", arena.bootstrap_servers, "--kafka.topic", arena.topic]
         settings = ["--config", str(self._settings), "--warehouse", self._warehouse]
-        return [sys.executable, "-m", "pipeline.cli", "run", *settings, *source]
+        return [sys.executable, "-m", "tidemark.pipeline.cli", "run", *settings, *source]
 
     def table(self) -> Mapping[Cell, int]:
         """Returns the published windows."""

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from pipeline.tables.schemas import PAGE_VIEWS
-from pipeline.tables.transactions import WRITER_APP
+from tidemark.pipeline.tables.schemas import PAGE_VIEWS
+from tidemark.pipeline.tables.transactions import WRITER_APP
 
 _SAMPLE_MS = 200  # a compilation is noticed up to two samples later
 

@@ -17,8 +17,8 @@ from benchmarks.freshness.figures import Memory, Sample
 from benchmarks.measure import cpu_seconds, descendants, resident_bytes
 from benchmarks.settings import service_settings
 from benchmarks.task import READY, Task
-from pipeline.app import open_service
-from pipeline.metrics.metric_catalogue import BATCH_DURATION
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.metrics.metric_catalogue import BATCH_DURATION
 
 SAMPLES = "samples.json"
 WAREHOUSE = "warehouse"

@@ -31,9 +31,9 @@ from benchmarks.process import last_words, started, stop, wait_until
 from benchmarks.report import figures_table
 from benchmarks.task import READY, Reports, Task
 from demo.broker import Broker
-from pipeline.tables.schemas import PAGE_VIEWS
-from producers.encode import header
-from schemas import WRITER_ID, load_schemas
+from tidemark.pipeline.tables.schemas import PAGE_VIEWS
+from tidemark.producers.encode import header
+from tidemark.schemas import WRITER_ID, load_schemas
 
 _TOPIC: Final = "freshness"
 _START_S: Final = 600.0

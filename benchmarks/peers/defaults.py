@@ -7,10 +7,10 @@ from pyspark.sql.avro.functions import from_avro
 
 from benchmarks.peers import textbook
 from benchmarks.task import Drain, Task, serve, task_argument
-from pipeline.runtime.jars import jars_of
-from pipeline.runtime.java import use_java
-from pipeline.runtime.spark import CLOSED
-from schemas import WRITER_ID, load_schemas
+from tidemark.pipeline.runtime.jars import jars_of
+from tidemark.pipeline.runtime.java import use_java
+from tidemark.pipeline.runtime.spark import CLOSED
+from tidemark.schemas import WRITER_ID, load_schemas
 
 
 def drain(task: Task, folder: Path) -> Drain:

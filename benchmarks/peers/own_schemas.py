@@ -3,9 +3,9 @@
 import json
 from collections.abc import Iterable
 
-from pipeline import columns as c
-from pipeline.decoding.projection import OURS
-from schemas import WRITER_ID, load_schemas
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.decoding.projection import OURS
+from tidemark.schemas import WRITER_ID, load_schemas
 
 
 def writer_and_reader_schema(more: Iterable[str] = ()) -> tuple[str, str]:

@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 from benchmarks.errors import BenchmarkError
 from benchmarks.measure import Stopwatch
 from benchmarks.task import FIRST_COMMIT, Drain, Task
-from pipeline.decoding.wire_format import FRAME_BYTES
-from pipeline.kafka.stream import planned_ends
+from tidemark.pipeline.decoding.wire_format import FRAME_BYTES
+from tidemark.pipeline.kafka.stream import planned_ends
 
 
 def body() -> Column:

@@ -11,9 +11,9 @@ from pyspark.sql.avro.functions import from_avro
 from benchmarks.peers import textbook
 from benchmarks.peers.own_schemas import writer_and_reader_schema
 from benchmarks.task import Drain, Task, serve, task_argument
-from pipeline.kafka.clients import source_options
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import BatchSettings, KafkaSettings, SparkSettings
+from tidemark.pipeline.kafka.clients import source_options
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import BatchSettings, KafkaSettings, SparkSettings
 
 
 def drain(task: Task, folder: Path) -> Drain:

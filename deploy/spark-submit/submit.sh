@@ -29,10 +29,10 @@ export SPARK_HOME
 export PYSPARK_DRIVER_PYTHON=$python PYSPARK_PYTHON=$python
 
 # shellcheck disable=SC2086 # one or several sets
-jars=$("$python" -m pipeline.runtime.jars ${JARS:-spark} --print comma),$("$python" -m pipeline.runtime.connector)
-jvm=$("$python" -c 'from pipeline.runtime.spark import JVM_OPTIONS; print(JVM_OPTIONS)')
+jars=$("$python" -m tidemark.pipeline.runtime.jars ${JARS:-spark} --print comma),$("$python" -m tidemark.pipeline.runtime.connector)
+jvm=$("$python" -c 'from tidemark.pipeline.runtime.spark import JVM_OPTIONS; print(JVM_OPTIONS)')
 # Heap that fits into the driver's container; Spark's default is 1 GB.
-heap=$("$python" -c 'from pipeline.runtime.limits import heap; print(heap())')
+heap=$("$python" -c 'from tidemark.pipeline.runtime.limits import heap; print(heap())')
 
 "$SPARK_HOME/bin/spark-submit" \
     --master "$MASTER" \

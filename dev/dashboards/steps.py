@@ -5,7 +5,7 @@ from typing import Final
 from grafana_foundation_sdk.builders import dashboard, timeseries
 
 from dev.dashboards.panels import Query, board, line_panel, quantile, rate, series
-from pipeline.metrics.metric_catalogue import Step
+from tidemark.pipeline.metrics.metric_catalogue import Step
 
 _DURATION: Final = "tidemark_batch_duration_seconds"
 

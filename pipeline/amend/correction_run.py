@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from command_line.counts import counted
-from command_line.terminal import Console, Table
-from pipeline import columns as c
-from pipeline.amend.late_corrections import LetterSelection, apply_corrections
-from pipeline.instants import time_of
-from pipeline.settings.model import Settings
+from tidemark.command_line.counts import counted
+from tidemark.command_line.terminal import Console, Table
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
+from tidemark.pipeline.instants import time_of
+from tidemark.pipeline.settings.model import Settings
 
 
 def correct(settings: Settings, chosen: LetterSelection, *, dry_run: bool) -> None:

@@ -8,17 +8,17 @@ from typing import Any, Self
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
-from pipeline import columns as c
-from pipeline.event_time import lateness
-from pipeline.event_time.policy import Consumer, Policy
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.session import Sessions
-from pipeline.instants import utc_sql
-from pipeline.results.result_table import panes_sql, published
-from pipeline.results.session_kind import SessionKind
-from pipeline.tables.ledger import Ledger
-from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import PANES, result_of
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import lateness
+from tidemark.pipeline.event_time.policy import Consumer, Policy
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.instants import utc_sql
+from tidemark.pipeline.results.result_table import panes_sql, published
+from tidemark.pipeline.results.session_kind import SessionKind
+from tidemark.pipeline.tables.ledger import Ledger
+from tidemark.pipeline.tables.query import Row, rows_of
+from tidemark.pipeline.tables.schemas import PANES, result_of
 
 Keys = tuple[Any, ...]
 Window = tuple[int, int]

@@ -9,29 +9,29 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from pipeline.amend.finality import Finality, Window
-from pipeline.amend.user_names import known_as
-from pipeline.event_time import lateness
-from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.checks import Check
-from pipeline.event_time.policy import Consumer, Policy
-from pipeline.event_time.user_totals import UserTotals
-from pipeline.fold.dead_letter_reader import BELONGS, late_events
-from pipeline.instants import now_ms
-from pipeline.results.corrections import CorrectedEvent, Corrections, known_corrections
-from pipeline.results.kind_registry import kind_of
-from pipeline.results.layout import check_results
-from pipeline.results.retention import removed
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.load import require
-from pipeline.settings.model import Settings
-from pipeline.settings.warehouse_policy import policy_of
-from pipeline.tables.changed_meaning import LETTERS, Meaning, require_same_meaning
-from pipeline.tables.event_schemas import schemas_of
-from pipeline.tables.ledger import Ledger, require_warehouse
-from pipeline.tables.query import Row, query
-from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, result_of
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.amend.finality import Finality, Window
+from tidemark.pipeline.amend.user_names import known_as
+from tidemark.pipeline.event_time import lateness
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.policy import Consumer, Policy
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.fold.dead_letter_reader import BELONGS, late_events
+from tidemark.pipeline.instants import now_ms
+from tidemark.pipeline.results.corrections import CorrectedEvent, Corrections, known_corrections
+from tidemark.pipeline.results.kind_registry import kind_of
+from tidemark.pipeline.results.layout import check_results
+from tidemark.pipeline.results.retention import removed
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.load import require
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.settings.warehouse_policy import policy_of
+from tidemark.pipeline.tables.changed_meaning import LETTERS, Meaning, require_same_meaning
+from tidemark.pipeline.tables.event_schemas import schemas_of
+from tidemark.pipeline.tables.ledger import Ledger, require_warehouse
+from tidemark.pipeline.tables.query import Row, query
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, LEDGER, result_of
 
 REASONS = ("too_late", "partly_late")
 """The default reasons of dead letters to take; `future` can be chosen too, once their windows have closed."""

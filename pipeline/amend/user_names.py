@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from pipeline.settings.model import Settings
-from pipeline.settings.secrets import pseudonyms_from
-from pipeline.tables.ledger import Ledger
-from pipeline.tables.opening import require_key
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.settings.secrets import pseudonyms_from
+from tidemark.pipeline.tables.ledger import Ledger
+from tidemark.pipeline.tables.opening import require_key
 
 
 def known_as(settings: Settings, users: Sequence[str]) -> tuple[str, ...]:

@@ -10,22 +10,22 @@ from typing import Final
 
 from deltalake import DeltaTable
 
-from pipeline.errors import SetUpError
-from pipeline.event_time import lateness, settings_change
-from pipeline.event_time.batch import EPOCH, Batch, LedgerRow
-from pipeline.event_time.reports import Report
-from pipeline.event_time.tallies import Tallies
-from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.instants import moment, now_ms
-from pipeline.results import layout
-from pipeline.results.kind_registry import kind_of
-from pipeline.results.result_table import latest_end
-from pipeline.results.retention import removed
-from pipeline.tables.ledger import Ledger, require_warehouse
-from pipeline.tables.opening import Opening, Reset
-from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import CORRECTIONS, EVENT_IDS, PANES, find_table
-from pipeline.tables.transactions import FORGOTTEN_BEFORE_APP, MERGED_APP, version_of
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time import lateness, settings_change
+from tidemark.pipeline.event_time.batch import EPOCH, Batch, LedgerRow
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.tallies import Tallies
+from tidemark.pipeline.event_time.watermark import Frontier, PartitionState
+from tidemark.pipeline.instants import moment, now_ms
+from tidemark.pipeline.results import layout
+from tidemark.pipeline.results.kind_registry import kind_of
+from tidemark.pipeline.results.result_table import latest_end
+from tidemark.pipeline.results.retention import removed
+from tidemark.pipeline.tables.ledger import Ledger, require_warehouse
+from tidemark.pipeline.tables.opening import Opening, Reset
+from tidemark.pipeline.tables.query import rows_of
+from tidemark.pipeline.tables.schemas import CORRECTIONS, EVENT_IDS, PANES, find_table
+from tidemark.pipeline.tables.transactions import FORGOTTEN_BEFORE_APP, MERGED_APP, version_of
 
 _CORRECTED_SQL: Final = """
 SELECT greatest(max(corrections.window_end_ms), max(CAST(result.window_end AS BIGINT) / 1000)) AS latest

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import click
 
-from command_line.types import Parsed
-from command_line.verbs import Verb
-from pipeline.commands.options import warehouse_option
-from pipeline.settings.durations import milliseconds, parse_duration
+from tidemark.command_line.types import Parsed
+from tidemark.command_line.verbs import Verb
+from tidemark.pipeline.commands.options import warehouse_option
+from tidemark.pipeline.settings.durations import milliseconds, parse_duration
 
 
 def _bounds(text: str) -> list[int]:
@@ -30,7 +30,7 @@ def _bounds(text: str) -> list[int]:
 )
 def advise(warehouse: str, bounds: Sequence[int]) -> None:
     """Estimates how many events other values of time.bound would have counted, and the added delay; needs no Spark."""
-    from command_line.terminal import Console
-    from pipeline.reading.advice.bounds_advice import outcomes_of, render
+    from tidemark.command_line.terminal import Console
+    from tidemark.pipeline.reading.advice.bounds_advice import outcomes_of, render
 
     Console().print(render(*outcomes_of(warehouse, bounds)))

@@ -4,11 +4,11 @@ from typing import Final
 
 import click
 
-from command_line.printable import printable
-from command_line.verbs import Verb
-from pipeline.commands.options import settings_options
-from pipeline.instants import now_ms
-from pipeline.settings.model import Settings
+from tidemark.command_line.printable import printable
+from tidemark.command_line.verbs import Verb
+from tidemark.pipeline.commands.options import settings_options
+from tidemark.pipeline.instants import now_ms
+from tidemark.pipeline.settings.model import Settings
 
 _COLOURS: Final = {"pass": "green", "warn": "yellow", "fail": "red"}
 
@@ -28,8 +28,8 @@ def check(settings: Settings) -> int:
     Each line is a check that passes, warns or fails, with what to do. It creates nothing permanent, and may run while
     the service runs. Exit code 0: no check failed. 1: at least one failed. 2: the settings are invalid.
     """
-    from pipeline.commands.preflight.check_result import Level
-    from pipeline.commands.preflight.preflight import check_results
+    from tidemark.pipeline.commands.preflight.check_result import Level
+    from tidemark.pipeline.commands.preflight.preflight import check_results
 
     levels = []
     for result in check_results(settings, now_ms):

@@ -8,14 +8,14 @@ from typing import Any, Final
 
 import click
 
-from command_line.printable import printable
-from command_line.verbs import Verb
-from kafka_access.addresses import has_credentials
-from pipeline.commands.options import sources_options
-from pipeline.settings.load import settings_of
-from pipeline.settings.model import Settings
-from pipeline.settings.setting_catalogue import Setting, catalogue
-from pipeline.settings.sources import Source, merged, source_of
+from tidemark.command_line.printable import printable
+from tidemark.command_line.verbs import Verb
+from tidemark.kafka_access.addresses import has_credentials
+from tidemark.pipeline.commands.options import sources_options
+from tidemark.pipeline.settings.load import settings_of
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.settings.setting_catalogue import Setting, catalogue
+from tidemark.pipeline.settings.sources import Source, merged, source_of
 
 _SECRET: Final = re.compile(r"(?i)secret|password|passwd|token|credential|access.?key|jaas|(^|\.)key(\.pem)?$")
 """Matches names of Spark and Kafka client properties whose values must not be printed."""

@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
-from command_line.verbs import Verb
-from pipeline.commands.options import selection_options, settings_options
-from pipeline.settings.model import Settings
+from tidemark.command_line.verbs import Verb
+from tidemark.pipeline.commands.options import selection_options, settings_options
+from tidemark.pipeline.settings.model import Settings
 
 
 @click.command(
@@ -25,7 +25,7 @@ def correct(settings: Settings, *, dry_run: bool, reasons: tuple[str, ...], **ch
     Reports and times that the settings do not name are those of the warehouse. Schemas and the key of pseudonyms must
     be those of the service. It may run while the service runs.
     """
-    from pipeline.amend.correction_run import correct as correct_events
-    from pipeline.amend.late_corrections import REASONS, LetterSelection
+    from tidemark.pipeline.amend.correction_run import correct as correct_events
+    from tidemark.pipeline.amend.late_corrections import REASONS, LetterSelection
 
     correct_events(settings, LetterSelection(**chosen, reasons=reasons or REASONS), dry_run=dry_run)

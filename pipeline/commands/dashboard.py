@@ -2,9 +2,9 @@
 
 import click
 
-from command_line.verbs import Verb
-from pipeline.commands.options import settings_options
-from pipeline.settings.model import Settings
+from tidemark.command_line.verbs import Verb
+from tidemark.pipeline.commands.options import settings_options
+from tidemark.pipeline.settings.model import Settings
 
 
 @click.command(
@@ -23,6 +23,6 @@ def dashboard(settings: Settings) -> None:
     It only reads, and may run while the service runs. It uses the settings `warehouse`, `schemas.*`, `dashboard.*` and
     `metrics.*`; with the last it asks the service for its health.
     """
-    from pipeline.reading.dashboard.dashboard_server import serve
+    from tidemark.pipeline.reading.dashboard.dashboard_server import serve
 
     serve(settings)

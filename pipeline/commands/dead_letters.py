@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from command_line.verbs import Verb
-from pipeline.commands.options import TIME, selection_options, settings_options, warehouse_option
-from pipeline.settings.model import Settings
+from tidemark.command_line.verbs import Verb
+from tidemark.pipeline.commands.options import TIME, selection_options, settings_options, warehouse_option
+from tidemark.pipeline.settings.model import Settings
 
 
 @click.group("dead-letters")
@@ -30,7 +30,7 @@ def _within(run: Callable[..., None]) -> Callable[..., None]:
 @_within
 def by_reason(warehouse: str, since: int | None, until: int | None) -> None:
     """Counts dead letters by reason and detail, with the first and last time and the newest record's offset."""
-    from pipeline.reading.dead_letter_listing import print_reasons
+    from tidemark.pipeline.reading.dead_letter_listing import print_reasons
 
     print_reasons(warehouse, since, until)
 
@@ -40,7 +40,7 @@ def by_reason(warehouse: str, since: int | None, until: int | None) -> None:
 @_within
 def by_hour(warehouse: str, since: int | None, until: int | None) -> None:
     """Counts dead letters by hour of their Kafka timestamp, and by reason."""
-    from pipeline.reading.dead_letter_listing import print_hours
+    from tidemark.pipeline.reading.dead_letter_listing import print_hours
 
     print_hours(warehouse, since, until)
 
@@ -55,7 +55,7 @@ def by_hour(warehouse: str, since: int | None, until: int | None) -> None:
 @settings_options
 def show(settings: Settings, *, partition: int, offset: int) -> None:
     """Shows one dead letter, decoded as far as possible."""
-    from pipeline.reading.dead_letter_listing import print_opened
+    from tidemark.pipeline.reading.dead_letter_listing import print_opened
 
     print_opened(settings, partition, offset)
 
@@ -77,8 +77,8 @@ def replay(settings: Settings, *, dry_run: bool, reasons: tuple[str, ...], **cho
     settings do not name are those of the warehouse. Each record is added once, as by `correct`. It may run while the
     service runs, run twice concurrently, and be killed and run again.
     """
-    from pipeline.amend.correction_run import correct
-    from pipeline.amend.late_corrections import LetterSelection
+    from tidemark.pipeline.amend.correction_run import correct
+    from tidemark.pipeline.amend.late_corrections import LetterSelection
 
     chosen["reasons"] = reasons or ("malformed", "future")
     correct(settings, LetterSelection(**chosen, is_judged_again=True), dry_run=dry_run)

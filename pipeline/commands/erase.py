@@ -2,10 +2,10 @@
 
 import click
 
-from command_line.types import named
-from command_line.verbs import Verb
-from pipeline.commands.options import settings_options
-from pipeline.settings.model import Settings
+from tidemark.command_line.types import named
+from tidemark.command_line.verbs import Verb
+from tidemark.pipeline.commands.options import settings_options
+from tidemark.pipeline.settings.model import Settings
 
 
 @click.command(
@@ -29,8 +29,8 @@ def erase(settings: Settings, *, user: str, yes: bool, drop_later: bool, keep_la
     It needs the settings of the service, may run while the service runs, and may be killed and run again. Earlier
     versions of the tables cannot be read afterwards. If no table has a row of the user, the exit code is 3.
     """
-    from pipeline.amend.erase.erasure import count_again
-    from pipeline.amend.erase.erasure import erase as erase_user
+    from tidemark.pipeline.amend.erase.erasure import count_again
+    from tidemark.pipeline.amend.erase.erasure import erase as erase_user
 
     if keep_later and (yes or drop_later):
         raise click.UsageError("--keep-later erases nothing: use it without --yes and --drop-later")

@@ -4,11 +4,11 @@ from urllib.error import HTTPError
 
 import click
 
-from command_line.printable import say
-from command_line.verbs import Verb
-from pipeline.commands.options import settings_options
-from pipeline.errors import TransientError
-from pipeline.settings.model import Settings
+from tidemark.command_line.printable import say
+from tidemark.command_line.verbs import Verb
+from tidemark.pipeline.commands.options import settings_options
+from tidemark.pipeline.errors import TransientError
+from tidemark.pipeline.settings.model import Settings
 
 
 @click.command(
@@ -22,7 +22,7 @@ def health(settings: Settings) -> None:
 
     Exit code 0: it is healthy. 1: it is unhealthy, does not answer, or writes another warehouse.
     """
-    from pipeline.reading.health_client import NO_ANSWER, no_answer, of_another, open_page
+    from tidemark.pipeline.reading.health_client import NO_ANSWER, no_answer, of_another, open_page
 
     try:
         with open_page(settings.metrics, "/healthz") as page:

@@ -2,9 +2,9 @@
 
 import click
 
-from command_line.types import named
-from command_line.verbs import Verb
-from pipeline.commands.options import warehouse_option
+from tidemark.command_line.types import named
+from tidemark.command_line.verbs import Verb
+from tidemark.pipeline.commands.options import warehouse_option
 
 
 @click.command(
@@ -28,7 +28,7 @@ def live(warehouse: str, report: str, engine: str) -> None:
 
     For delta-rs, which has no views, it prints only the query.
     """
-    from pipeline.reading.sql_views import live_view_sql
-    from pipeline.tables.engines import Engine
+    from tidemark.pipeline.reading.sql_views import live_view_sql
+    from tidemark.pipeline.tables.engines import Engine
 
     click.echo(live_view_sql(warehouse, report, Engine(engine)))

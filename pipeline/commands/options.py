@@ -9,16 +9,16 @@ import click
 from click.shell_completion import CompletionItem
 from pydantic import TypeAdapter, ValidationError
 
-from command_line.times import instant_ms
-from command_line.types import Parsed, named
-from command_line.verbs import SectionOption
-from pipeline.errors import SetUpError
-from pipeline.settings.durations import PositiveDuration
-from pipeline.settings.load import CONFIG, Flags, read_file, read_sources, settings_of
-from pipeline.settings.model import Settings
-from pipeline.settings.setting_catalogue import Setting, catalogue
-from pipeline.settings.sources import Source
-from pipeline.settings.warehouse import Warehouse, absolute
+from tidemark.command_line.times import instant_ms
+from tidemark.command_line.types import Parsed, named
+from tidemark.command_line.verbs import SectionOption
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.settings.durations import PositiveDuration
+from tidemark.pipeline.settings.load import CONFIG, Flags, read_file, read_sources, settings_of
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.settings.setting_catalogue import Setting, catalogue
+from tidemark.pipeline.settings.sources import Source
+from tidemark.pipeline.settings.warehouse import Warehouse, absolute
 
 _SHORT: Final = {"kafka.bootstrap_servers": "--bootstrap-servers", "kafka.topic": "--topic", "kafka.start": "--start"}
 _USUAL: Final = (

@@ -4,12 +4,12 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from command_line.types import Parsed
-from command_line.verbs import Verb
-from pipeline.commands.options import warehouse_option
-from pipeline.errors import NothingFound
-from pipeline.reading.day_report.calendar_day import TODAY, checked_day
-from pipeline.settings.report_settings import zone_of
+from tidemark.command_line.types import Parsed
+from tidemark.command_line.verbs import Verb
+from tidemark.pipeline.commands.options import warehouse_option
+from tidemark.pipeline.errors import NothingFound
+from tidemark.pipeline.reading.day_report.calendar_day import TODAY, checked_day
+from tidemark.pipeline.settings.report_settings import zone_of
 
 
 @click.command(
@@ -49,7 +49,7 @@ def report(warehouse: str, day: str, output: str | None, zone: ZoneInfo) -> None
     ends. The command only reads, needs no Spark, and may run while the service runs. For a day without windows and
     batches the page says so, and the exit code is 3.
     """
-    from pipeline.reading.day_report.report_file import day_page, write_page
+    from tidemark.pipeline.reading.day_report.report_file import day_page, write_page
 
     page = day_page(warehouse, day, zone)
     write_page(page.html, output or f"tidemark-{page.day.date}.html")

@@ -2,8 +2,8 @@
 
 import click
 
-from command_line.verbs import Verb
-from pipeline.commands.options import TIME, warehouse_option
+from tidemark.command_line.verbs import Verb
+from tidemark.pipeline.commands.options import TIME, warehouse_option
 
 
 @click.command(
@@ -19,6 +19,6 @@ from pipeline.commands.options import TIME, warehouse_option
 @click.option("--yes", is_flag=True, help="Lower the watermark; without it nothing is changed.")
 def reset_watermark(warehouse: str, to: int | None, reason: str, *, yes: bool) -> None:
     """Lowers a watermark that a wrong clock moved into the future. Stop the service first."""
-    from pipeline.amend.watermark_reset import reset
+    from tidemark.pipeline.amend.watermark_reset import reset
 
     click.echo(reset(warehouse, to, reason, confirmed=yes))

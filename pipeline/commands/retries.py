@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from pipeline.service.pauses import growing
+from tidemark.pipeline.service.pauses import growing
 
 _PAUSES_S: Final = (1, 2, 5, 10, 30, 60)
 _HEALTHY_S: Final = 600

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import click
 
-from command_line.verbs import Verb
-from pipeline.commands.options import POSITIVE_DURATION, settings_options
-from pipeline.settings.model import Settings
+from tidemark.command_line.verbs import Verb
+from tidemark.pipeline.commands.options import POSITIVE_DURATION, settings_options
+from tidemark.pipeline.settings.model import Settings
 
 
 @click.command(
@@ -38,7 +38,7 @@ def run(settings: Settings, *, until_caught_up: bool, end_of_input: bool, give_u
     and the warehouse must be set. Durations are written as 500ms, 30s, 10m, 12h or 7d.
     """
     # Not at the top, so that --help does not wait for Spark.
-    from pipeline.commands.supervise import catch_up, supervise
+    from tidemark.pipeline.commands.supervise import catch_up, supervise
 
     if until_caught_up or end_of_input:
         catch_up(settings, ends_input=end_of_input)

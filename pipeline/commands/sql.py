@@ -2,8 +2,8 @@
 
 import click
 
-from command_line.verbs import Verb
-from pipeline.commands.options import warehouse_option
+from tidemark.command_line.verbs import Verb
+from tidemark.pipeline.commands.options import warehouse_option
 
 
 @click.command(
@@ -37,8 +37,8 @@ def sql(warehouse: str, statement: str | None, form: str, engine: str | None) ->
     Each report NAME also has the view NAME_live, which includes open windows. The command only reads, and may run while
     the service runs.
     """
-    from pipeline.reading.sql_shell import run_shell, views_sql
-    from pipeline.tables.engines import Engine
+    from tidemark.pipeline.reading.sql_shell import run_shell, views_sql
+    from tidemark.pipeline.tables.engines import Engine
 
     if engine:
         click.echo(views_sql(warehouse, Engine(engine)), nl=False)

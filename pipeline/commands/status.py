@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import click
 
-from command_line.types import named
-from command_line.verbs import Verb
-from pipeline.commands.options import POSITIVE_DURATION, settings_in_file, warehouse_option
+from tidemark.command_line.types import named
+from tidemark.command_line.verbs import Verb
+from tidemark.pipeline.commands.options import POSITIVE_DURATION, settings_in_file, warehouse_option
 
 
 @click.command(
@@ -28,12 +28,12 @@ def status(warehouse: str, report: str | None, every: timedelta | None, *, watch
     in the settings file and the environment.
     """
     if watch:
-        from pipeline.reading.status_watch import watch_status
+        from tidemark.pipeline.reading.status_watch import watch_status
 
         watch_status(warehouse, report, every or timedelta(seconds=2), settings_in_file().metrics)
         return
     if every:
         raise click.UsageError("--every sets how often --watch reads the tables: use it with --watch")
-    from pipeline.reading.service_status import print_status
+    from tidemark.pipeline.reading.service_status import print_status
 
     print_status(warehouse, report)

@@ -10,18 +10,18 @@ from typing import Final
 import structlog
 from py4j.protocol import Py4JNetworkError
 
-from pipeline.app import open_service, serve
-from pipeline.commands.retries import Retries
-from pipeline.errors import JavaEnded, TidemarkError, TransientError, Unreachable
-from pipeline.kafka.broker_errors import causes, is_of_broker
-from pipeline.logs import configure_logs
-from pipeline.metrics.exporter import Exporter
-from pipeline.metrics.metric_catalogue import FailureKind
-from pipeline.runtime.java_process import ENDED, java_ended, java_watched
-from pipeline.runtime.spark_errors import cause_in, is_of_spark
-from pipeline.service.recovery import OwnEpoch
-from pipeline.settings.model import Settings
-from pipeline.tables.store_errors import is_of_store, without_colours
+from tidemark.pipeline.app import open_service, serve
+from tidemark.pipeline.commands.retries import Retries
+from tidemark.pipeline.errors import JavaEnded, TidemarkError, TransientError, Unreachable
+from tidemark.pipeline.kafka.broker_errors import causes, is_of_broker
+from tidemark.pipeline.logs import configure_logs
+from tidemark.pipeline.metrics.exporter import Exporter
+from tidemark.pipeline.metrics.metric_catalogue import FailureKind
+from tidemark.pipeline.runtime.java_process import ENDED, java_ended, java_watched
+from tidemark.pipeline.runtime.spark_errors import cause_in, is_of_spark
+from tidemark.pipeline.service.recovery import OwnEpoch
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.store_errors import is_of_store, without_colours
 
 _JAVA_EXIT_S: Final = 2.0
 """Time from the end of the connection to the Java process until its exit is visible."""

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import click
 
-from command_line.verbs import Verb
-from pipeline.commands.options import sources_options
-from pipeline.settings.sources import Source
+from tidemark.command_line.verbs import Verb
+from tidemark.pipeline.commands.options import sources_options
+from tidemark.pipeline.settings.sources import Source
 
 
 @click.command(
@@ -34,7 +34,7 @@ def support_bundle(sources: Sequence[Source], output: str, *, verifies: bool) ->
     and values in the sentences of `verify` are replaced by the names of their columns. It needs neither valid values
     of settings nor a readable warehouse: a section that fails has the kind of the error. The command only reads.
     """
-    from pipeline.commands.support.bundle import bundle_text
-    from pipeline.reading.day_report.report_file import write_page
+    from tidemark.pipeline.commands.support.bundle import bundle_text
+    from tidemark.pipeline.reading.day_report.report_file import write_page
 
     write_page(bundle_text(sources, verifies=verifies), output)

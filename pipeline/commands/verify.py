@@ -2,8 +2,8 @@
 
 import click
 
-from command_line.verbs import Verb
-from pipeline.commands.options import warehouse_option
+from tidemark.command_line.verbs import Verb
+from tidemark.pipeline.commands.options import warehouse_option
 
 
 @click.command(cls=Verb, examples=["tidemark verify --warehouse /data/tidemark"])
@@ -13,8 +13,8 @@ def verify(warehouse: str) -> int:
 
     Exit code 0: all hold. 1: a line `VIOLATION: ...` for the first few of each invariant.
     """
-    from pipeline.verifier import invariants
-    from pipeline.verifier.verification_report import show
+    from tidemark.pipeline.verifier import invariants
+    from tidemark.pipeline.verifier.verification_report import show
 
     verification = invariants.verify(warehouse)
     show(verification)

@@ -11,10 +11,10 @@ from typing import Any
 
 from fastavro.schema import parse_schema
 
-from pipeline.decoding.common_type import CommonTypes, Kinds, Place, name_of, without_null
-from pipeline.decoding.field_names import FieldNames, require_distinct
-from pipeline.decoding.writer_schema import normal_schema
-from pipeline.errors import SetUpError
+from tidemark.pipeline.decoding.common_type import CommonTypes, Kinds, Place, name_of, without_null
+from tidemark.pipeline.decoding.field_names import FieldNames, require_distinct
+from tidemark.pipeline.decoding.writer_schema import normal_schema
+from tidemark.pipeline.errors import SetUpError
 
 Needs = dict[str, Any]
 """Needed fields of a record by name, each with its needed fields; an empty value needs all of the field."""

@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping
 from math import floor, log10
 from typing import Any, Final, NamedTuple
 
-from pipeline.decoding.field_names import FieldNames, require_distinct
-from pipeline.errors import SetUpError
+from tidemark.pipeline.decoding.field_names import FieldNames, require_distinct
+from tidemark.pipeline.errors import SetUpError
 
 Kinds = Mapping[str, Any]
 """A type in versions of the schema, by schema id; without the versions that lack it."""

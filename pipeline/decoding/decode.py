@@ -9,14 +9,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
-from pipeline import columns as c
-from pipeline.decoding.field_names import FieldNames
-from pipeline.decoding.json_projection import JsonProjection
-from pipeline.decoding.mapping import MappedProjection
-from pipeline.decoding.projection import OwnProjection
-from pipeline.decoding.writer_schema import normal_schema
-from pipeline.runtime.connector import SOURCE
-from schemas.fields import EventSchemas
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.decoding.field_names import FieldNames
+from tidemark.pipeline.decoding.json_projection import JsonProjection
+from tidemark.pipeline.decoding.mapping import MappedProjection
+from tidemark.pipeline.decoding.projection import OwnProjection
+from tidemark.pipeline.decoding.writer_schema import normal_schema
+from tidemark.pipeline.runtime.connector import SOURCE
+from tidemark.schemas.fields import EventSchemas
 
 _OF_RECORD: Final = (c.KEY, c.VALUE, c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP)
 _EVENT: Final = "decoded event"

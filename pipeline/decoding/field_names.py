@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, Final
 
-from pipeline.errors import SetUpError
+from tidemark.pipeline.errors import SetUpError
 
 Positions = Mapping[str, int]
 """The position of a field in versions of a record, by schema id; without the versions that lack it."""

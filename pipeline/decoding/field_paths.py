@@ -6,9 +6,9 @@ from typing import Any, Final
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from pipeline.decoding.alignment import AlignedField, Alignment, Needs
-from pipeline.decoding.common_type import name_of, without_null
-from pipeline.errors import SetUpError
+from tidemark.pipeline.decoding.alignment import AlignedField, Alignment, Needs
+from tidemark.pipeline.decoding.common_type import name_of, without_null
+from tidemark.pipeline.errors import SetUpError
 
 _KEY: Final = "key"
 _VALUE: Final = "value"

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from pyspark.sql import Column
 
-from pipeline import columns as c
-from pipeline.decoding.field_names import words_of
-from pipeline.decoding.mapping import event_type_column, iso_millis, needed_columns, user_column, user_roles
-from pipeline.decoding.projection import decoded_column
-from pipeline.errors import SetUpError
-from schemas.fields import EventFields, TimeUnit
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.decoding.field_names import words_of
+from tidemark.pipeline.decoding.mapping import event_type_column, iso_millis, needed_columns, user_column, user_roles
+from tidemark.pipeline.decoding.projection import decoded_column
+from tidemark.pipeline.errors import SetUpError
+from tidemark.schemas.fields import EventFields, TimeUnit
 
 _OWN: Final = (c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME, c.PAGE_URL, c.EVENT_ID)
 _TO_MILLIS: Final[Mapping[TimeUnit | None, int]] = {"s": 3, "ms": 0, "us": -3, "ns": -6, None: 0}

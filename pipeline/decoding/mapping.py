@@ -7,15 +7,15 @@ from typing import Any, Final
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from pipeline.decoding.alignment import AlignedField, Alignment, DecodedColumn
-from pipeline.decoding.common_type import name_of, without_null
-from pipeline.decoding.field_names import words_of
-from pipeline.decoding.field_paths import aligned_along, along, column_inside, missing_in, type_inside
-from pipeline.decoding.projection import MISSING_TYPE, UNKNOWN_TYPE, decoded_column
-from pipeline.errors import SetUpError
-from schemas.fields import VISIT, EventFields, EventSchemas, TimeUnit
-from schemas.time_texts import TIME_TEXT
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.decoding.alignment import AlignedField, Alignment, DecodedColumn
+from tidemark.pipeline.decoding.common_type import name_of, without_null
+from tidemark.pipeline.decoding.field_names import words_of
+from tidemark.pipeline.decoding.field_paths import aligned_along, along, column_inside, missing_in, type_inside
+from tidemark.pipeline.decoding.projection import MISSING_TYPE, UNKNOWN_TYPE, decoded_column
+from tidemark.pipeline.errors import SetUpError
+from tidemark.schemas.fields import VISIT, EventFields, EventSchemas, TimeUnit
+from tidemark.schemas.time_texts import TIME_TEXT
 
 _IS_READ: Final[DecodedColumn] = {"name": "is read", "type": "boolean", "positions": {}}
 """A column that no version has: the connector makes it true where a record was read. No field of Avro has its name."""

@@ -10,12 +10,12 @@ from typing import Any, Final
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from pipeline.decoding.alignment import Alignment, Path
-from pipeline.decoding.common_type import name_of
-from pipeline.decoding.field_names import words_of
-from pipeline.errors import SetUpError
-from schemas.fields import EventSchemas
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.decoding.alignment import Alignment, Path
+from tidemark.pipeline.decoding.common_type import name_of
+from tidemark.pipeline.decoding.field_names import words_of
+from tidemark.pipeline.errors import SetUpError
+from tidemark.schemas.fields import EventSchemas
 
 UNKNOWN_TYPE: Final = "unknown"
 """The symbol for event types of later versions."""

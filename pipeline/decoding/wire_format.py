@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from schemas.fields import GUID_BYTES, GUID_HEADER, EventSchemas, Guid
+from tidemark.pipeline import columns as c
+from tidemark.schemas.fields import GUID_BYTES, GUID_HEADER, EventSchemas, Guid
 
 ID_BYTES: Final = 4
 """The bytes of an id; in the longer form, those that may differ from 0."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from fastavro.schema import SchemaParseException, UnknownType, parse_schema
 
-from pipeline.errors import SetUpError
+from tidemark.pipeline.errors import SetUpError
 
 _PRIMITIVES: Final = frozenset(["null", "boolean", "int", "long", "float", "double", "bytes", "string"])
 _FOREIGN: Final = re.compile(r"\W", re.ASCII)

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from pipeline.event_time.lateness import too_late_at
-from pipeline.event_time.policy import Policy, Verdict
-from pipeline.event_time.strategies import Bounded
-from pipeline.event_time.tallies import Tallies
-from pipeline.event_time.watermark import Frontier
-from pipeline.event_time.window_states import Firings
+from tidemark.pipeline.event_time.lateness import too_late_at
+from tidemark.pipeline.event_time.policy import Policy, Verdict
+from tidemark.pipeline.event_time.strategies import Bounded
+from tidemark.pipeline.event_time.tallies import Tallies
+from tidemark.pipeline.event_time.watermark import Frontier
+from tidemark.pipeline.event_time.window_states import Firings
 
 EPOCH: Final = 10**9
 """Batch id = epoch * EPOCH + position in the epoch. Position 0 opens the epoch."""

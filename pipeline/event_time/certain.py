@@ -4,8 +4,8 @@ A producer's wrong clock may take the watermark ahead of the service's clock, un
 input is a state and no time: what follows from it is taken back with it.
 """
 
-from pipeline.event_time import rules
-from pipeline.event_time.watermark import Frontier
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.watermark import Frontier
 
 
 def certain_watermark(frontier: Frontier, lag_ms: int, now: int) -> int | None:

@@ -7,8 +7,8 @@ checked last, for records that would count.
 from enum import IntEnum
 from typing import Any, Final
 
-from pipeline.event_time.policy import Verdict
-from schemas.time_texts import ACCEPTED
+from tidemark.pipeline.event_time.policy import Verdict
+from tidemark.schemas.time_texts import ACCEPTED
 
 
 class Check(IntEnum):

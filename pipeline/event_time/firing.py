@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self, TypeVar
 
-from pipeline.event_time import rules
+from tidemark.pipeline.event_time import rules
 
 
 class WatermarkStep(NamedTuple):

@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pipeline.event_time import rules
-from pipeline.event_time.reports import Report
-from pipeline.event_time.user_totals import UserTotals
-from pipeline.event_time.windows.base import Terms
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.event_time.windows.base import Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def cutoffs(reports: Collection[Report], watermark: int | None) -> Cutoffs:
 
     With count windows among the reports `too_late` is `rules.NO_WATERMARK`, because every event counts in them.
 
-    >>> from pipeline.event_time.windows.grid import Grid
+    >>> from tidemark.pipeline.event_time.windows.grid import Grid
     >>> hours_and_minutes = [Report("hours", Grid(3_600_000, 3_600_000), 0), Report("minutes", Grid(60_000, 60_000), 0)]
     >>> cutoffs(hours_and_minutes, watermark=5_400_000)  # 01:30: only the hour from 01:00 is open
     Cutoffs(too_late=3600000, partly_late=5400000)

@@ -7,7 +7,7 @@ older records, of which the same share is assumed malformed. So two numbers are 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from command_line.counts import counted
+from tidemark.command_line.counts import counted
 
 
 @dataclass(frozen=True, slots=True)

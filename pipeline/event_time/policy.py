@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from pipeline.event_time.reports import Report
-from pipeline.event_time.strategies import Strategy
-from pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.strategies import Strategy
+from tidemark.pipeline.event_time.user_totals import UserTotals
 
 
 class Verdict(StrEnum):

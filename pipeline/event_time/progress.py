@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
-from pipeline.event_time import rules, window_states
-from pipeline.event_time.batch import Batch
-from pipeline.event_time.malformed import MalformedShare
-from pipeline.event_time.policy import Policy, Verdict
-from pipeline.event_time.tallies import Statistic, Tallies
-from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.event_time.window_states import Firings, States
+from tidemark.pipeline.event_time import rules, window_states
+from tidemark.pipeline.event_time.batch import Batch
+from tidemark.pipeline.event_time.malformed import MalformedShare
+from tidemark.pipeline.event_time.policy import Policy, Verdict
+from tidemark.pipeline.event_time.tallies import Statistic, Tallies
+from tidemark.pipeline.event_time.watermark import Frontier, PartitionState
+from tidemark.pipeline.event_time.window_states import Firings, States
 
 
 @dataclass(frozen=True, slots=True)

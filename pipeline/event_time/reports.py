@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from math import gcd
 
-from pipeline.event_time import rules
-from pipeline.event_time.windows.base import Terms, Windows
-from pipeline.measures import COUNTS, MEASURES, TIMES, Display, Join, Measure, Part
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.windows.base import Terms, Windows
+from tidemark.pipeline.measures import COUNTS, MEASURES, TIMES, Display, Join, Measure, Part
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Rules and constants of event time, each written once.
 
-The rules are plain arithmetic: they accept Python integers in the pure core and Spark columns in `pipeline.fold`. All
+The rules are plain arithmetic: they accept Python integers in the pure core and Spark columns in `pipeline/fold`. All
 times are integer milliseconds since 1970, all windows half-open `[start, end)`.
 Source: Flink, "Timely Stream Processing" and "Windows", with firing at `watermark >= end`.
 """

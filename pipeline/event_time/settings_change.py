@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from pipeline.event_time import lateness, rules
-from pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time import lateness, rules
+from tidemark.pipeline.event_time.policy import Policy
 
 
 def closed(before: Policy, known: Mapping[str, int], watermark: int | None, reports: Iterable[str]) -> dict[str, int]:

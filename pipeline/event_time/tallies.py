@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
-from pipeline.event_time.checks import DETAILS, Check, verdict_of
-from pipeline.event_time.policy import Verdict
+from tidemark.pipeline.event_time.checks import DETAILS, Check, verdict_of
+from tidemark.pipeline.event_time.policy import Verdict
 
 
 @dataclass(slots=True)

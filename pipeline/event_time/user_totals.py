@@ -3,10 +3,10 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from pipeline.event_time import rules
-from pipeline.event_time.firing import CountedBatch, TotalsDue
-from pipeline.event_time.windows.base import State
-from pipeline.measures import COUNTS, TIMES, Part
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.firing import CountedBatch, TotalsDue
+from tidemark.pipeline.event_time.windows.base import State
+from tidemark.pipeline.measures import COUNTS, TIMES, Part
 
 
 @dataclass(frozen=True, slots=True)

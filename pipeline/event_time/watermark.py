@@ -8,7 +8,7 @@ order within a batch.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from pipeline.event_time.policy import AllIdle, Policy
+from tidemark.pipeline.event_time.policy import AllIdle, Policy
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
-from pipeline.event_time import rules
-from pipeline.event_time.firing import CountedBatch, Firing, PublicationState, Steps
-from pipeline.event_time.policy import Policy
-from pipeline.event_time.user_totals import TotalsState
-from pipeline.event_time.windows.base import State
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.firing import CountedBatch, Firing, PublicationState, Steps
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.user_totals import TotalsState
+from tidemark.pipeline.event_time.windows.base import State
 
 Firings = Mapping[str, Firing]
 """Firings by the name of the report. Reports with nothing due are absent or map to an empty firing."""

@@ -7,9 +7,9 @@ from typing import Final
 from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, StringType, StructType
 
-from pipeline.decoding.decode import Reader, decoded
-from pipeline.errors import SetUpError
-from pipeline.runtime.pyspark_internals import planned_expressions
+from tidemark.pipeline.decoding.decode import Reader, decoded
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.runtime.pyspark_internals import planned_expressions
 
 _CAST: Final = re.compile(r"(?<!try_)\bcast\((?P<field>\w+)#\d+(?P<path>(?:\.\w+)*) as (?P<kind>\w+)")
 _TEXTS: Final = ("string", "binary")

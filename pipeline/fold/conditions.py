@@ -10,10 +10,10 @@ from typing import Final
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from pipeline.event_time.policy import Policy
-from pipeline.fold.selection import Selection
-from pipeline.runtime.pyspark_internals import null_if_it_fails
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.fold.selection import Selection
+from tidemark.pipeline.runtime.pyspark_internals import null_if_it_fails
 
 _RECORD: Final = "kafka record"
 """The struct of all other columns; no Avro field can have a name with a space."""

@@ -5,15 +5,15 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from pipeline.decoding.decode import decoded, reader
-from pipeline.decoding.mapping import has_page
-from pipeline.event_time.policy import Policy
-from pipeline.fold.conditions import condition_names, fields_and_conditions
-from pipeline.fold.grouping_sets import KEYS
-from pipeline.fold.judge import check_of, time_of
-from pipeline.fold.pseudonym_columns import fields_of_letters
-from schemas.fields import EventSchemas
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.decoding.decode import decoded, reader
+from tidemark.pipeline.decoding.mapping import has_page
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.fold.conditions import condition_names, fields_and_conditions
+from tidemark.pipeline.fold.grouping_sets import KEYS
+from tidemark.pipeline.fold.judge import check_of, time_of
+from tidemark.pipeline.fold.pseudonym_columns import fields_of_letters
+from tidemark.schemas.fields import EventSchemas
 
 BELONGS: Final = "belongs_to_"
 """Prefix of a report's name in the column that is true for events that meet the report's filter."""

@@ -10,12 +10,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from pipeline.event_time.event_ids import Longs
-from pipeline.fold.duplicates import PARTITION_STEP
-from pipeline.fold.grouping_sets import KEYS
-from pipeline.fold.rejected_fields import POSITION
-from pipeline.fold.statistics import bytes_of
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.event_ids import Longs
+from tidemark.pipeline.fold.duplicates import PARTITION_STEP
+from tidemark.pipeline.fold.grouping_sets import KEYS
+from tidemark.pipeline.fold.rejected_fields import POSITION
+from tidemark.pipeline.fold.statistics import bytes_of
 
 _CHUNKS_PER_JOB: Final = 4
 """Chunks that the driver takes with one job from Spark's cache, because each job scans the whole cache."""

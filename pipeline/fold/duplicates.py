@@ -9,12 +9,12 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from pipeline.decoding.decode import may_have_field
-from pipeline.errors import SetUpError
-from pipeline.event_time.checks import is_counted
-from pipeline.event_time.event_ids import Ids, Longs
-from schemas.fields import EventSchemas
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.decoding.decode import may_have_field
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.checks import is_counted
+from tidemark.pipeline.event_time.event_ids import Ids, Longs
+from tidemark.schemas.fields import EventSchemas
 
 REPEATED: Final = "repeated"
 _OTHER_SEED: Final = 1

@@ -6,11 +6,11 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from pipeline.event_time.checks import Check
-from pipeline.fold.judge import readable
-from pipeline.fold.pseudonym_columns import ToPseudonym, pseudonymizer
-from pipeline.pseudonyms import ErasedUsers, Pseudonyms
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.fold.judge import readable
+from tidemark.pipeline.fold.pseudonym_columns import ToPseudonym, pseudonymizer
+from tidemark.pipeline.pseudonyms import ErasedUsers, Pseudonyms
 
 _HASH: Final = "user_hash"
 _IS_ERASED: Final = "is_erased"

@@ -14,23 +14,23 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from pipeline.event_time.event_ids import Longs
-from pipeline.event_time.policy import Consumer, Policy
-from pipeline.event_time.tallies import Statistic
-from pipeline.fold import driver_chunks
-from pipeline.fold.duplicates import REPEATED, with_repeated
-from pipeline.fold.erased_records import ErasedRecords
-from pipeline.fold.grouping_sets import groupings
-from pipeline.fold.packed import GROUP, repacked, unpacked, unpacked_rows
-from pipeline.fold.pseudonym_columns import ToPseudonym
-from pipeline.fold.record_columns import ARRIVAL, MOVING_TIME, BatchContext, RecordColumns, batch_value
-from pipeline.fold.rejected_fields import POSITION, REJECTED, boxed, field_columns, unboxed
-from pipeline.fold.selection import Selection
-from pipeline.fold.statistics import NOW, Sample, sample_of, statistic_columns, statistics_of
-from pipeline.measures import Join
-from pipeline.tuning import STANDARD
-from schemas.fields import EventSchemas
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.event_ids import Longs
+from tidemark.pipeline.event_time.policy import Consumer, Policy
+from tidemark.pipeline.event_time.tallies import Statistic
+from tidemark.pipeline.fold import driver_chunks
+from tidemark.pipeline.fold.duplicates import REPEATED, with_repeated
+from tidemark.pipeline.fold.erased_records import ErasedRecords
+from tidemark.pipeline.fold.grouping_sets import groupings
+from tidemark.pipeline.fold.packed import GROUP, repacked, unpacked, unpacked_rows
+from tidemark.pipeline.fold.pseudonym_columns import ToPseudonym
+from tidemark.pipeline.fold.record_columns import ARRIVAL, MOVING_TIME, BatchContext, RecordColumns, batch_value
+from tidemark.pipeline.fold.rejected_fields import POSITION, REJECTED, boxed, field_columns, unboxed
+from tidemark.pipeline.fold.selection import Selection
+from tidemark.pipeline.fold.statistics import NOW, Sample, sample_of, statistic_columns, statistics_of
+from tidemark.pipeline.measures import Join
+from tidemark.pipeline.tuning import STANDARD
+from tidemark.schemas.fields import EventSchemas
 
 _SET: Final = "set"
 

@@ -8,17 +8,17 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from pipeline.decoding.wire_format import schema_ids, schema_ids_in_spark
-from pipeline.event_time.checks import Check
-from pipeline.event_time.policy import Consumer
-from pipeline.event_time.tallies import Statistic
-from pipeline.fold import driver_chunks
-from pipeline.fold.fold_plan import FoldPlan
-from pipeline.fold.frames import driver_rows
-from pipeline.fold.grouping_sets import Groupings
-from pipeline.fold.rejected_fields import NOT_REJECTED, REJECTED
-from pipeline.fold.statistics import ROW_BYTES
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.decoding.wire_format import schema_ids, schema_ids_in_spark
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.policy import Consumer
+from tidemark.pipeline.event_time.tallies import Statistic
+from tidemark.pipeline.fold import driver_chunks
+from tidemark.pipeline.fold.fold_plan import FoldPlan
+from tidemark.pipeline.fold.frames import driver_rows
+from tidemark.pipeline.fold.grouping_sets import Groupings
+from tidemark.pipeline.fold.rejected_fields import NOT_REJECTED, REJECTED
+from tidemark.pipeline.fold.statistics import ROW_BYTES
 
 
 class FoldResult(Protocol):

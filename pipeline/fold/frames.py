@@ -10,13 +10,13 @@ from typing import Any, Final, NamedTuple
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from pipeline.event_time import lateness, rules
-from pipeline.event_time.checks import Check
-from pipeline.event_time.policy import Consumer
-from pipeline.event_time.reports import Report
-from pipeline.fold.grouping_sets import Groupings
-from pipeline.measures import Join
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import lateness, rules
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.policy import Consumer
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.fold.grouping_sets import Groupings
+from tidemark.pipeline.measures import Join
 
 _BOUNDS_SQL: Final = "pane bigint, window_start bigint, window_end bigint"
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Any, Final
 
-from pipeline import columns as c
-from pipeline.event_time import lateness
-from pipeline.event_time.checks import is_counted
-from pipeline.event_time.lateness import Sql
-from pipeline.event_time.policy import Consumer
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import lateness
+from tidemark.pipeline.event_time.checks import is_counted
+from tidemark.pipeline.event_time.lateness import Sql
+from tidemark.pipeline.event_time.policy import Consumer
 
 KEYS: Final = (c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
 """The fields that a report may have as keys."""

@@ -8,13 +8,13 @@ from typing import Any
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from pipeline.decoding.projection import MISSING_TYPE, UNKNOWN_TYPE
-from pipeline.decoding.wire_format import has_frame, has_known_schema
-from pipeline.event_time import rules
-from pipeline.event_time.checks import Check
-from pipeline.event_time.policy import Policy, TimeOf
-from schemas.fields import EventSchemas
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.decoding.projection import MISSING_TYPE, UNKNOWN_TYPE
+from tidemark.pipeline.decoding.wire_format import has_frame, has_known_schema
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.policy import Policy, TimeOf
+from tidemark.schemas.fields import EventSchemas
 
 
 def time_of(policy: Policy, now: Column) -> Column:

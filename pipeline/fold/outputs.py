@@ -6,18 +6,18 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline import columns as c
-from pipeline.decoding.wire_format import reasons_by_schema
-from pipeline.event_time import lateness, rules
-from pipeline.event_time.checks import DETAILS, Check, reason_of
-from pipeline.event_time.event_ids import Ids
-from pipeline.event_time.policy import Consumer
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.base import Windows
-from pipeline.fold.grouping_sets import KEYS, Groupings
-from pipeline.fold.rejected_fields import USER
-from pipeline.measures import PARTS, Join
-from pipeline.sketches import sketch_of
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.decoding.wire_format import reasons_by_schema
+from tidemark.pipeline.event_time import lateness, rules
+from tidemark.pipeline.event_time.checks import DETAILS, Check, reason_of
+from tidemark.pipeline.event_time.event_ids import Ids
+from tidemark.pipeline.event_time.policy import Consumer
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.base import Windows
+from tidemark.pipeline.fold.grouping_sets import KEYS, Groupings
+from tidemark.pipeline.fold.rejected_fields import USER
+from tidemark.pipeline.measures import PARTS, Join
+from tidemark.pipeline.sketches import sketch_of
 
 _OPTIONAL_COLUMNS: Final = {
     **dict.fromkeys(KEYS, pa.string()),

@@ -10,9 +10,9 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from pipeline.event_time.checks import Check, is_counted
-from pipeline.fold.grouping_sets import Groupings
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.checks import Check, is_counted
+from tidemark.pipeline.fold.grouping_sets import Groupings
 
 GROUP: Final = "packed"
 """The column of the number."""

@@ -16,11 +16,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from pipeline import columns as c
-from pipeline.errors import SetUpError
-from pipeline.event_time.checks import Check
-from pipeline.fold.conditions import FIELDS
-from pipeline.pseudonyms import HEX_DIGITS, Pseudonyms
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.fold.conditions import FIELDS
+from tidemark.pipeline.pseudonyms import HEX_DIGITS, Pseudonyms
 
 ToPseudonym = Callable[[Column], Column]
 """Returns the pseudonym of the user in a column; null for null."""

@@ -7,25 +7,25 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from pipeline.decoding.decode import Reader, reader
-from pipeline.decoding.projection import UNKNOWN_TYPE
-from pipeline.decoding.wire_format import frame
-from pipeline.event_time import lateness, rules
-from pipeline.event_time.checks import Check, is_counted, moves_watermark
-from pipeline.event_time.policy import Policy
-from pipeline.fold.conditions import condition_names, fields_and_conditions
-from pipeline.fold.dead_letter_reader import stored_keys
-from pipeline.fold.duplicates import id_columns, record_position, require_event_id
-from pipeline.fold.erased_records import ErasedRecords
-from pipeline.fold.grouping_sets import Groupings, groupings
-from pipeline.fold.judge import arrival_of, check_of, readable, time_of
-from pipeline.fold.packed import GROUP, packed
-from pipeline.fold.pseudonym_columns import ToPseudonym, require_one_name, stored_bytes
-from pipeline.fold.rejected_fields import NOT_REJECTED, POSITION, REJECTED, STORED_FIELDS, USER
-from pipeline.fold.selection import Selection
-from pipeline.fold.statistics import NOW
-from schemas.fields import EventSchemas
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.decoding.decode import Reader, reader
+from tidemark.pipeline.decoding.projection import UNKNOWN_TYPE
+from tidemark.pipeline.decoding.wire_format import frame
+from tidemark.pipeline.event_time import lateness, rules
+from tidemark.pipeline.event_time.checks import Check, is_counted, moves_watermark
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.fold.conditions import condition_names, fields_and_conditions
+from tidemark.pipeline.fold.dead_letter_reader import stored_keys
+from tidemark.pipeline.fold.duplicates import id_columns, record_position, require_event_id
+from tidemark.pipeline.fold.erased_records import ErasedRecords
+from tidemark.pipeline.fold.grouping_sets import Groupings, groupings
+from tidemark.pipeline.fold.judge import arrival_of, check_of, readable, time_of
+from tidemark.pipeline.fold.packed import GROUP, packed
+from tidemark.pipeline.fold.pseudonym_columns import ToPseudonym, require_one_name, stored_bytes
+from tidemark.pipeline.fold.rejected_fields import NOT_REJECTED, POSITION, REJECTED, STORED_FIELDS, USER
+from tidemark.pipeline.fold.selection import Selection
+from tidemark.pipeline.fold.statistics import NOW
+from tidemark.schemas.fields import EventSchemas
 
 ARRIVAL: Final = "arrived"
 CLICK: Final = "click"

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from pipeline.event_time.checks import Check
-from pipeline.event_time.event_ids import Longs
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.event_ids import Longs
 
 USER: Final = "user"
 STORED_FIELDS: Final = (c.OFFSET, c.KEY, c.VALUE, c.KAFKA_TIMESTAMP, c.EVENT_TIME)

@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from pipeline.event_time.tallies import Statistic
-from pipeline.fold.grouping_sets import Groupings
-from pipeline.fold.packed import GROUP, unpacked_rows
-from pipeline.fold.rejected_fields import REJECTED, stored_byte_counts
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.tallies import Statistic
+from tidemark.pipeline.fold.grouping_sets import Groupings
+from tidemark.pipeline.fold.packed import GROUP, unpacked_rows
+from tidemark.pipeline.fold.rejected_fields import REJECTED, stored_byte_counts
 
 NOW: Final = "now"
 """The column of the clock at the start of the batch, in milliseconds since 1970."""

@@ -5,7 +5,7 @@ from typing import Final
 
 from confluent_kafka import KafkaException
 
-from pipeline.errors import TidemarkError
+from tidemark.pipeline.errors import TidemarkError
 
 _JAVA_CLIENT_ERROR: Final = "org.apache.kafka.common.errors."
 

@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from kafka_access.java import java_options
-from kafka_access.librdkafka import librdkafka_options
-from pipeline.settings.model import BatchSettings, KafkaSettings
-from pipeline.settings.secrets import raising_set_up_errors
+from tidemark.kafka_access.java import java_options
+from tidemark.kafka_access.librdkafka import librdkafka_options
+from tidemark.pipeline.settings.model import BatchSettings, KafkaSettings
+from tidemark.pipeline.settings.secrets import raising_set_up_errors
 
 # Measured on a 2-core machine: 2.0 instead of 1.1 million records/s. Larger fetches and polls were slower.
 _FAST_CONSUMER: Final = {

@@ -7,8 +7,8 @@ from typing import Final
 import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from pipeline.kafka.clients import librdkafka_client
-from pipeline.settings.model import KafkaSettings
+from tidemark.pipeline.kafka.clients import librdkafka_client
+from tidemark.pipeline.settings.model import KafkaSettings
 
 _CLOSE_S: Final = 5.0
 _log = structlog.get_logger()

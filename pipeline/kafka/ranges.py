@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipeline.kafka.clients import consumer_options
-from pipeline.runtime.connector import SOURCE
-from pipeline.settings.model import KafkaSettings
+from tidemark.pipeline.kafka.clients import consumer_options
+from tidemark.pipeline.runtime.connector import SOURCE
+from tidemark.pipeline.settings.model import KafkaSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class TopicRanges:
     ends: Mapping[int, int]
 
     def read(self, plan: str) -> DataFrame:
-        """Returns the records with the fields of the decoding `plan` (see `pipeline.decoding.decode.Reader`).
+        """Returns the records with the fields of the decoding `plan` (see `tidemark.pipeline.decoding.decode.Reader`).
 
         A partition without a start is read from offset 0. A task fails if offsets were deleted, or no record comes for
         half a minute. Raises SetUpError if a file of the settings cannot be used.

@@ -13,12 +13,12 @@ from urllib.parse import quote, urlencode, urlsplit
 import structlog
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from kafka_access.secrets import clear_text
-from pipeline.errors import SetUpError, Unreachable
-from pipeline.settings.schema_settings import RegistrySettings
-from pipeline.settings.secrets import raising_set_up_errors
-from schemas.fields import Guid
-from schemas.references import with_types
+from tidemark.kafka_access.secrets import clear_text
+from tidemark.pipeline.errors import SetUpError, Unreachable
+from tidemark.pipeline.settings.schema_settings import RegistrySettings
+from tidemark.pipeline.settings.secrets import raising_set_up_errors
+from tidemark.schemas.fields import Guid
+from tidemark.schemas.references import with_types
 
 _TIMEOUT_S: Final = 10
 _NOT_FOUND: Final = 404

@@ -16,12 +16,12 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
-from pipeline.errors import TransientError
-from pipeline.kafka.clients import source_options
-from pipeline.kafka.ranges import TopicRanges
-from pipeline.runtime.spark_errors import cause_in
-from pipeline.settings.durations import milliseconds
-from pipeline.settings.model import BatchSettings, KafkaSettings
+from tidemark.pipeline.errors import TransientError
+from tidemark.pipeline.kafka.clients import source_options
+from tidemark.pipeline.kafka.ranges import TopicRanges
+from tidemark.pipeline.runtime.spark_errors import cause_in
+from tidemark.pipeline.settings.durations import milliseconds
+from tidemark.pipeline.settings.model import BatchSettings, KafkaSettings
 
 _log = structlog.get_logger()
 

@@ -11,15 +11,15 @@ import structlog
 from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AclOperation, ListOffsetsResultInfo, OffsetSpec, TopicDescription
 
-from kafka_access.admin import Admin
-from kafka_access.errors import Refused
-from pipeline.errors import SetUpError, TransientError, Unreachable
-from pipeline.kafka.clients import java_client, librdkafka_client
-from pipeline.runtime.topic_offsets import TopicOffsets
-from pipeline.settings.durations import milliseconds
-from pipeline.settings.model import KafkaSettings
-from pipeline.settings.secrets import raising_set_up_errors
-from pipeline.settings.start_position import AtTime, Earliest, GroupOffsets, Latest, Offsets, StartPosition
+from tidemark.kafka_access.admin import Admin
+from tidemark.kafka_access.errors import Refused
+from tidemark.pipeline.errors import SetUpError, TransientError, Unreachable
+from tidemark.pipeline.kafka.clients import java_client, librdkafka_client
+from tidemark.pipeline.runtime.topic_offsets import TopicOffsets
+from tidemark.pipeline.settings.durations import milliseconds
+from tidemark.pipeline.settings.model import KafkaSettings
+from tidemark.pipeline.settings.secrets import raising_set_up_errors
+from tidemark.pipeline.settings.start_position import AtTime, Earliest, GroupOffsets, Latest, Offsets, StartPosition
 
 _REQUEST_S: Final = 10.0
 _PAUSE_S: Final = 1.0

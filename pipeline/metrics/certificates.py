@@ -5,7 +5,7 @@ from typing import Final
 
 from cryptography.x509 import load_pem_x509_certificates
 
-from pipeline.settings.model import KafkaSettings, MetricsSettings
+from tidemark.pipeline.settings.model import KafkaSettings, MetricsSettings
 
 _FIRST: Final = slice(1)
 

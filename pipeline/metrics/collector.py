@@ -6,10 +6,10 @@ from typing import Any, Final, cast
 from prometheus_client import Metric as Family
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
-from pipeline.metrics.histogram import Distribution
-from pipeline.metrics.metric import Metric, MetricKind
-from pipeline.metrics.metric_catalogue import CATALOGUE
-from pipeline.metrics.readings import Reading, Readings
+from tidemark.pipeline.metrics.histogram import Distribution
+from tidemark.pipeline.metrics.metric import Metric, MetricKind
+from tidemark.pipeline.metrics.metric_catalogue import CATALOGUE
+from tidemark.pipeline.metrics.readings import Reading, Readings
 
 _FAMILIES: Final[Mapping[MetricKind, Callable[..., Any]]] = {
     MetricKind.COUNTER: CounterMetricFamily,

@@ -12,18 +12,18 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from http_server.background import Background
-from http_server.exposition import Exposition
-from http_server.limits import Limits
-from http_server.listening import listen
-from http_server.served_certificate import tls_context
-from http_server.server import Server
-from kafka_access.secrets import clear_text
-from pipeline.errors import SetUpError
-from pipeline.metrics.observer import Observer
-from pipeline.metrics.probes import WAREHOUSE_ID, ProbeAnswer
-from pipeline.settings.model import MetricsSettings
-from pipeline.settings.secrets import raising_set_up_errors
+from tidemark.http_server.background import Background
+from tidemark.http_server.exposition import Exposition
+from tidemark.http_server.limits import Limits
+from tidemark.http_server.listening import listen
+from tidemark.http_server.served_certificate import tls_context
+from tidemark.http_server.server import Server
+from tidemark.kafka_access.secrets import clear_text
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.metrics.observer import Observer
+from tidemark.pipeline.metrics.probes import WAREHOUSE_ID, ProbeAnswer
+from tidemark.pipeline.settings.model import MetricsSettings
+from tidemark.pipeline.settings.secrets import raising_set_up_errors
 
 LIMITS: Final = Limits(connections=64, request_s=30)
 """Few clients read metrics, and the tables need file descriptors."""

@@ -6,7 +6,7 @@ from typing import Final, Generic, TypeVar
 
 import structlog
 
-from pipeline.errors import TidemarkError
+from tidemark.pipeline.errors import TidemarkError
 
 T = TypeVar("T")
 _FRESH_MS: Final = 1000

@@ -4,7 +4,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Final
 
-from pipeline.metrics.metric import Metric, MetricKind
+from tidemark.pipeline.metrics.metric import Metric, MetricKind
 
 
 class Step(StrEnum):

@@ -8,22 +8,22 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 
-from pipeline.event_time.batch import Batch
-from pipeline.event_time.policy import Policy
-from pipeline.event_time.watermark import Frontier
-from pipeline.event_time.window_states import Firings
-from pipeline.metrics.collector import Collector
-from pipeline.metrics.inquirer import Inquirer
-from pipeline.metrics.metric_catalogue import FailureKind, Step
-from pipeline.metrics.probes import Loop, ProbeAnswer, health, pace, reached, readiness
-from pipeline.metrics.processes import JAVA
-from pipeline.metrics.readings import Readings, read
-from pipeline.metrics.service_state import ServiceState
-from pipeline.runtime.disk import Size, Space, Traffic
-from pipeline.runtime.jobs import JobRunner, LargeJob
-from pipeline.runtime.topic_offsets import TopicOffsets
-from pipeline.settings.durations import milliseconds
-from pipeline.settings.model import MetricsSettings
+from tidemark.pipeline.event_time.batch import Batch
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.watermark import Frontier
+from tidemark.pipeline.event_time.window_states import Firings
+from tidemark.pipeline.metrics.collector import Collector
+from tidemark.pipeline.metrics.inquirer import Inquirer
+from tidemark.pipeline.metrics.metric_catalogue import FailureKind, Step
+from tidemark.pipeline.metrics.probes import Loop, ProbeAnswer, health, pace, reached, readiness
+from tidemark.pipeline.metrics.processes import JAVA
+from tidemark.pipeline.metrics.readings import Readings, read
+from tidemark.pipeline.metrics.service_state import ServiceState
+from tidemark.pipeline.runtime.disk import Size, Space, Traffic
+from tidemark.pipeline.runtime.jobs import JobRunner, LargeJob
+from tidemark.pipeline.runtime.topic_offsets import TopicOffsets
+from tidemark.pipeline.settings.durations import milliseconds
+from tidemark.pipeline.settings.model import MetricsSettings
 
 _PATIENCE_S: Final = 0.5
 """Prometheus waits ten seconds for a page, a Kubernetes probe one second."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from command_line.counts import counted
+from tidemark.command_line.counts import counted
 
 _MOST_SIGHTINGS: Final = 1000
 WAREHOUSE_ID: Final = "Tidemark-Warehouse-Id"

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from pipeline.metrics.metric import Metric, MetricKind
+from tidemark.pipeline.metrics.metric import Metric, MetricKind
 
 _PROCESS: Final = (
     (MetricKind.COUNTER, "cpu_seconds_total", "How much CPU does it take?"),

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Final
 
-from pipeline.event_time.policy import REJECTED, AllIdle, Policy, Verdict
-from pipeline.event_time.watermark import PartitionState
-from pipeline.metrics import metric_catalogue as m
-from pipeline.metrics.histogram import Distribution
-from pipeline.metrics.metric import Metric
-from pipeline.metrics.service_state import ServiceState
-from pipeline.runtime.jobs import JobRunner, LargeJob
+from tidemark.pipeline.event_time.policy import REJECTED, AllIdle, Policy, Verdict
+from tidemark.pipeline.event_time.watermark import PartitionState
+from tidemark.pipeline.metrics import metric_catalogue as m
+from tidemark.pipeline.metrics.histogram import Distribution
+from tidemark.pipeline.metrics.metric import Metric
+from tidemark.pipeline.metrics.service_state import ServiceState
+from tidemark.pipeline.runtime.jobs import JobRunner, LargeJob
 
 Labels = tuple[str, ...]
 Reading = Mapping[Labels, float | Distribution]

@@ -4,16 +4,16 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from pipeline.event_time.batch import Batch, LedgerRow
-from pipeline.event_time.policy import Verdict
-from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.event_time.window_states import Firings
-from pipeline.metrics.histogram import Histogram
-from pipeline.metrics.metric_catalogue import BATCH_DURATION, FRESHNESS, FailureKind, Step, WindowEvent
-from pipeline.metrics.probes import Backlog
-from pipeline.runtime.disk import Size, Space, Traffic
-from pipeline.runtime.jobs import JobRunner, LargeJob
-from pipeline.runtime.topic_offsets import TopicOffsets
+from tidemark.pipeline.event_time.batch import Batch, LedgerRow
+from tidemark.pipeline.event_time.policy import Verdict
+from tidemark.pipeline.event_time.watermark import Frontier, PartitionState
+from tidemark.pipeline.event_time.window_states import Firings
+from tidemark.pipeline.metrics.histogram import Histogram
+from tidemark.pipeline.metrics.metric_catalogue import BATCH_DURATION, FRESHNESS, FailureKind, Step, WindowEvent
+from tidemark.pipeline.metrics.probes import Backlog
+from tidemark.pipeline.runtime.disk import Size, Space, Traffic
+from tidemark.pipeline.runtime.jobs import JobRunner, LargeJob
+from tidemark.pipeline.runtime.topic_offsets import TopicOffsets
 
 
 @dataclass(slots=True)

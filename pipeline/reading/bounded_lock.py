@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-from pipeline.errors import TransientError
+from tidemark.pipeline.errors import TransientError
 
 
 @contextmanager

@@ -2,16 +2,16 @@
 
 from typing import Final
 
-from command_line.terminal import Console, Table
-from pipeline.errors import SetUpError
-from pipeline.instants import time_of
-from pipeline.reading.record_decoding import decode_value
-from pipeline.settings.load import require
-from pipeline.settings.model import Settings
-from pipeline.tables.event_schemas import schemas_of
-from pipeline.tables.ledger import require_warehouse
-from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, find_table
+from tidemark.command_line.terminal import Console, Table
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.instants import time_of
+from tidemark.pipeline.reading.record_decoding import decode_value
+from tidemark.pipeline.settings.load import require
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.event_schemas import schemas_of
+from tidemark.pipeline.tables.ledger import require_warehouse
+from tidemark.pipeline.tables.query import Row, rows_of
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, LEDGER, find_table
 
 REASONS_SQL: Final = """
 SELECT reason, detail, count(*) AS letters, min(kafka_timestamp) AS first, max(kafka_timestamp) AS last,

@@ -8,10 +8,10 @@ from http.client import HTTPException
 from typing import Any, Final
 from urllib.error import HTTPError
 
-from pipeline.instants import now_ms
-from pipeline.metrics.probes import WAREHOUSE_ID
-from pipeline.settings.model import MetricsSettings
-from pipeline.tables.ledger import warehouse_id
+from tidemark.pipeline.instants import now_ms
+from tidemark.pipeline.metrics.probes import WAREHOUSE_ID
+from tidemark.pipeline.settings.model import MetricsSettings
+from tidemark.pipeline.tables.ledger import warehouse_id
 
 NO_ANSWER: Final = (OSError, HTTPException)
 """Errors of a request that the service did not answer."""

@@ -5,12 +5,12 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from pipeline import columns as c
-from pipeline.errors import SetUpError
-from pipeline.tables.ledger import has_columns, require_warehouse
-from pipeline.tables.opening import read_opening
-from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import LEDGER
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.tables.ledger import has_columns, require_warehouse
+from tidemark.pipeline.tables.opening import read_opening
+from tidemark.pipeline.tables.query import Row, rows_of
+from tidemark.pipeline.tables.schemas import LEDGER
 
 _ROWS: Final = 40
 _EPOCHS: Final = 5

@@ -6,13 +6,13 @@ from typing import Final, Self
 
 from deltalake import DeltaTable
 
-from pipeline import columns as c
-from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.policy import Policy, Verdict
-from pipeline.tables.file_statistics import highest
-from pipeline.tables.ledger import has_columns, rate_of, recent_rows, sums_sql
-from pipeline.tables.opening import read_opening
-from pipeline.tables.query import Row, rows_of
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.event_time.policy import Policy, Verdict
+from tidemark.pipeline.tables.file_statistics import highest
+from tidemark.pipeline.tables.ledger import has_columns, rate_of, recent_rows, sums_sql
+from tidemark.pipeline.tables.opening import read_opening
+from tidemark.pipeline.tables.query import Row, rows_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import fastavro
 
-from command_line.counts import counted
-from schemas.fields import GUID_BYTES, Guid
+from tidemark.command_line.counts import counted
+from tidemark.schemas.fields import GUID_BYTES, Guid
 
 FRAME_BYTES: Final = 5
 _ID_BYTES: Final = 4

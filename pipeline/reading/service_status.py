@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from command_line.terminal import Console
-from pipeline import columns as c
-from pipeline.errors import SetUpError
-from pipeline.event_time.reports import Report
-from pipeline.instants import ms_of, now_ms
-from pipeline.reading.ledger_summary import read_summary
-from pipeline.reading.status_view import Status, WindowStatus, render
-from pipeline.tables.file_statistics import highest
-from pipeline.tables.ledger import require_warehouse
-from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import LEDGER, find_table
+from tidemark.command_line.terminal import Console
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.instants import ms_of, now_ms
+from tidemark.pipeline.reading.ledger_summary import read_summary
+from tidemark.pipeline.reading.status_view import Status, WindowStatus, render
+from tidemark.pipeline.tables.file_statistics import highest
+from tidemark.pipeline.tables.ledger import require_warehouse
+from tidemark.pipeline.tables.query import Row, rows_of
+from tidemark.pipeline.tables.schemas import LEDGER, find_table
 
 _DEFAULT_REPORT: Final = "page_views"
 _WINDOWS: Final = 5

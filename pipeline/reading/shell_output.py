@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import IO, Final, TextIO
 
-from command_line.printable import printable
+from tidemark.command_line.printable import printable
 
 _FORMULA: Final = re.compile(r"[=+\-@]")
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")

@@ -12,11 +12,11 @@ from pathlib import Path
 from threading import Thread
 from typing import Final
 
-from pipeline.errors import SetUpError
-from pipeline.reading import shell_output
-from pipeline.reading.sql_views import views
-from pipeline.tables.durable import local
-from pipeline.tables.engines import Engine
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.reading import shell_output
+from tidemark.pipeline.reading.sql_views import views
+from tidemark.pipeline.tables.durable import local
+from tidemark.pipeline.tables.engines import Engine
 
 FORMATS: Final = {"table": "-box", "csv": "-csv", "json": "-json"}
 """Options of DuckDB's shell by output format."""

@@ -10,15 +10,15 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from pipeline import columns as c
-from pipeline.event_time import rules
-from pipeline.event_time.reports import Report, view_name
-from pipeline.results.layout import stored_report, stored_reports
-from pipeline.results.live_view import live_sql
-from pipeline.tables.dictionary import about_live, comment_of, timestamp_comment
-from pipeline.tables.engines import Engine
-from pipeline.tables.ledger import Ledger, require_warehouse
-from pipeline.tables.schemas import (
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.reports import Report, view_name
+from tidemark.pipeline.results.layout import stored_report, stored_reports
+from tidemark.pipeline.results.live_view import live_sql
+from tidemark.pipeline.tables.dictionary import about_live, comment_of, timestamp_comment
+from tidemark.pipeline.tables.engines import Engine
+from tidemark.pipeline.tables.ledger import Ledger, require_warehouse
+from tidemark.pipeline.tables.schemas import (
     CORRECTIONS,
     DEAD_LETTERS,
     ERASURES,

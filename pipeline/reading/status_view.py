@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 
-from command_line.terminal import Columns, FirstFitting, Group, RenderableType, Table, styled
-from pipeline.event_time import rules
-from pipeline.event_time.policy import Verdict
-from pipeline.event_time.reports import Report
-from pipeline.instants import span_of
-from pipeline.measures import label
-from pipeline.reading.ledger_summary import Account, LedgerSummary, PartitionStatus
-from pipeline.reading.pages.window_names import moment_text, window_name, zone_of_report
+from tidemark.command_line.terminal import Columns, FirstFitting, Group, RenderableType, Table, styled
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.policy import Verdict
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.instants import span_of
+from tidemark.pipeline.measures import label
+from tidemark.pipeline.reading.ledger_summary import Account, LedgerSummary, PartitionStatus
+from tidemark.pipeline.reading.pages.window_names import moment_text, window_name, zone_of_report
 
 _PARTITIONS = 100
 """Number of partitions on a screen."""

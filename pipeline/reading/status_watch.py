@@ -10,16 +10,16 @@ from datetime import timedelta
 from threading import Event, Thread
 from typing import Final
 
-from command_line.keys import QUITS, Keys
-from command_line.terminal import Console, Live, RenderableType, styled
-from pipeline.errors import SetUpError, TidemarkError
-from pipeline.instants import now_ms, span_of, time_of
-from pipeline.reading.health_client import ServiceHealth, is_quiet, service_health
-from pipeline.reading.service_status import read_status
-from pipeline.reading.status_view import Status, render_screen
-from pipeline.settings.model import MetricsSettings
-from pipeline.tables.ledger import require_warehouse
-from pipeline.tables.store_errors import STORE_ERRORS, one_line
+from tidemark.command_line.keys import QUITS, Keys
+from tidemark.command_line.terminal import Console, Live, RenderableType, styled
+from tidemark.pipeline.errors import SetUpError, TidemarkError
+from tidemark.pipeline.instants import now_ms, span_of, time_of
+from tidemark.pipeline.reading.health_client import ServiceHealth, is_quiet, service_health
+from tidemark.pipeline.reading.service_status import read_status
+from tidemark.pipeline.reading.status_view import Status, render_screen
+from tidemark.pipeline.settings.model import MetricsSettings
+from tidemark.pipeline.tables.ledger import require_warehouse
+from tidemark.pipeline.tables.store_errors import STORE_ERRORS, one_line
 
 _REDRAW_S: Final = 0.5
 """Interval of redrawing, so that ages advance between readings."""

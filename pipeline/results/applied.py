@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
-from pipeline import columns as c
-from pipeline.event_time.reports import Report
-from pipeline.instants import moment
-from pipeline.results.cells import add_corrections
-from pipeline.results.measure_sql import with_measures_from_states
-from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import CORRECTIONS, result_of
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.instants import moment
+from tidemark.pipeline.results.cells import add_corrections
+from tidemark.pipeline.results.measure_sql import with_measures_from_states
+from tidemark.pipeline.tables.query import Row, rows_of
+from tidemark.pipeline.tables.schemas import CORRECTIONS, result_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,11 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 from numpy.typing import NDArray
 
-from pipeline import columns as c
-from pipeline.results.spill import Spill
-from pipeline.tables.handle import Handle
-from pipeline.tables.query import query
-from pipeline.tables.schemas import USER_TOTALS
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.results.spill import Spill
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.query import query
+from tidemark.pipeline.tables.schemas import USER_TOTALS
 
 COLUMNS: Final = USER_TOTALS.schema.remove(USER_TOTALS.schema.get_field_index(c.BUCKET))
 """The columns without the bucket."""

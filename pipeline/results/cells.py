@@ -4,12 +4,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from pipeline import columns as c
-from pipeline.event_time.reports import Report
-from pipeline.instants import moment
-from pipeline.measures import Display, Join, Measure
-from pipeline.sketches import merged, sketch_of
-from pipeline.tables.query import Row
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.instants import moment
+from tidemark.pipeline.measures import Display, Join, Measure
+from tidemark.pipeline.sketches import merged, sketch_of
+from tidemark.pipeline.tables.query import Row
 
 _JOINED: Final[Mapping[Join, Callable[[Any, Any], Any]]] = {
     Join.SUM: lambda left, right: left + right,

@@ -13,17 +13,17 @@ import structlog
 from deltalake import Transaction
 from deltalake.transaction import AddAction
 
-from pipeline import columns as c
-from pipeline.event_time import rules
-from pipeline.results.levels import Run, runs_of
-from pipeline.results.result_kind import ResultKind
-from pipeline.results.result_table import published
-from pipeline.results.spill import Spill
-from pipeline.tables.file_statistics import statistics_of
-from pipeline.tables.files import Files, files_in, write
-from pipeline.tables.handle import Handle
-from pipeline.tables.schemas import PANES
-from pipeline.tables.transactions import COMPACTION_APP, MERGED_APP
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.results.levels import Run, runs_of
+from tidemark.pipeline.results.result_kind import ResultKind
+from tidemark.pipeline.results.result_table import published
+from tidemark.pipeline.results.spill import Spill
+from tidemark.pipeline.tables.file_statistics import statistics_of
+from tidemark.pipeline.tables.files import Files, files_in, write
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.schemas import PANES
+from tidemark.pipeline.tables.transactions import COMPACTION_APP, MERGED_APP
 
 _log = structlog.get_logger()
 

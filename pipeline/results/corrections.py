@@ -12,20 +12,20 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction
 
-from pipeline import columns as c
-from pipeline import instants
-from pipeline.errors import TransientError
-from pipeline.event_time import lateness
-from pipeline.event_time.lateness import Sql
-from pipeline.event_time.windows.base import Window
-from pipeline.instants import utc_sql
-from pipeline.results.applied import corrections_of, with_corrections
-from pipeline.results.result_kind import WindowKind
-from pipeline.results.retention import removed
-from pipeline.tables.handle import Handle
-from pipeline.tables.query import Row, query, rows_of
-from pipeline.tables.schemas import CORRECTIONS, find_table
-from pipeline.tables.transactions import CLOSED_APP, CORRECTED_APP
+from tidemark.pipeline import columns as c
+from tidemark.pipeline import instants
+from tidemark.pipeline.errors import TransientError
+from tidemark.pipeline.event_time import lateness
+from tidemark.pipeline.event_time.lateness import Sql
+from tidemark.pipeline.event_time.windows.base import Window
+from tidemark.pipeline.instants import utc_sql
+from tidemark.pipeline.results.applied import corrections_of, with_corrections
+from tidemark.pipeline.results.result_kind import WindowKind
+from tidemark.pipeline.results.retention import removed
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.query import Row, query, rows_of
+from tidemark.pipeline.tables.schemas import CORRECTIONS, find_table
+from tidemark.pipeline.tables.transactions import CLOSED_APP, CORRECTED_APP
 
 _ATTEMPTS: Final = 10
 _RETRIES: Final = 10

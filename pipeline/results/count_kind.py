@@ -7,17 +7,17 @@ from typing import Final
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from pipeline.event_time.firing import CountsDue
-from pipeline.event_time.windows.base import Window
-from pipeline.event_time.windows.count import Counts
-from pipeline.results.levels import Run
-from pipeline.results.measure_sql import window_measures_sql
-from pipeline.results.result_kind import Merge, SourceTables, WindowKind, as_panes, keys_sql, partition_by_sql
-from pipeline.results.result_table import PublicationPlan, ResultChunk, panes_sql
-from pipeline.tables.engines import Engine
-from pipeline.tables.query import query
-from pipeline.tables.schemas import PANES
-from pipeline.tables.transactions import WRITER_APP
+from tidemark.pipeline.event_time.firing import CountsDue
+from tidemark.pipeline.event_time.windows.base import Window
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.results.levels import Run
+from tidemark.pipeline.results.measure_sql import window_measures_sql
+from tidemark.pipeline.results.result_kind import Merge, SourceTables, WindowKind, as_panes, keys_sql, partition_by_sql
+from tidemark.pipeline.results.result_table import PublicationPlan, ResultChunk, panes_sql
+from tidemark.pipeline.tables.engines import Engine
+from tidemark.pipeline.tables.query import query
+from tidemark.pipeline.tables.schemas import PANES
+from tidemark.pipeline.tables.transactions import WRITER_APP
 
 _WINDOWED_SQL: Final = """numbered AS (
   SELECT parts.*, CAST(row_number() OVER ({by} ORDER BY batch, record_position) AS BIGINT) - 1 AS number_of_key

@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from pipeline import columns as c
-from pipeline.event_time import lateness, rules
-from pipeline.event_time.lateness import Sql
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.periodic import Periodic
-from pipeline.results.measure_sql import window_measures_sql
-from pipeline.results.result_kind import keys_sql
-from pipeline.results.result_table import panes_sql, values_sql
-from pipeline.tables.engines import Engine
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import lateness, rules
+from tidemark.pipeline.event_time.lateness import Sql
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.periodic import Periodic
+from tidemark.pipeline.results.measure_sql import window_measures_sql
+from tidemark.pipeline.results.result_kind import keys_sql
+from tidemark.pipeline.results.result_table import panes_sql, values_sql
+from tidemark.pipeline.tables.engines import Engine
 
 _RESULT_SQL: Final = """
 WITH placed AS (

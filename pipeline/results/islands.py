@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pipeline import columns as c
-from pipeline.event_time import rules
-from pipeline.measures import PARTS, Join
-from pipeline.results.result_kind import as_panes
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.measures import PARTS, Join
+from tidemark.pipeline.results.result_kind import as_panes
 
 Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]

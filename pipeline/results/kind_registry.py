@@ -3,21 +3,21 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipeline.event_time.policy import Policy
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.base import Windows
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.cumulate import Cumulate
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.session import Sessions
-from pipeline.results.count_kind import CountKind
-from pipeline.results.periodic_kind import AlignedKind, CalendarKind
-from pipeline.results.result_kind import ResultKind, WindowKind
-from pipeline.results.session_kind import SessionKind
-from pipeline.results.user_totals_kind import UserTotalsKind
-from pipeline.tables.large import NOTHING, LargeJobs
-from pipeline.tuning import STANDARD, Tuning
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.base import Windows
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.cumulate import Cumulate
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.results.count_kind import CountKind
+from tidemark.pipeline.results.periodic_kind import AlignedKind, CalendarKind
+from tidemark.pipeline.results.result_kind import ResultKind, WindowKind
+from tidemark.pipeline.results.session_kind import SessionKind
+from tidemark.pipeline.results.user_totals_kind import UserTotalsKind
+from tidemark.pipeline.tables.large import NOTHING, LargeJobs
+from tidemark.pipeline.tuning import STANDARD, Tuning
 
 _KINDS: Final[Mapping[type[Windows], type[WindowKind[Any]]]] = {
     Calendar: CalendarKind,

@@ -9,18 +9,18 @@ from typing import Any, Final
 
 from deltalake import DeltaTable, Schema
 
-from pipeline.errors import SetUpError
-from pipeline.event_time.policy import Consumer, Policy
-from pipeline.event_time.reports import Report
-from pipeline.event_time.table_retention import TableRetention
-from pipeline.event_time.user_totals import UserTotals
-from pipeline.results.buckets import migrate
-from pipeline.settings.durations import write_milliseconds
-from pipeline.tables.dictionary import COMMENT, comment_of
-from pipeline.tables.durable import mend
-from pipeline.tables.handle import CommitFunction, Handle, create_table
-from pipeline.tables.opening import report_from_json, report_to_json
-from pipeline.tables.schemas import (
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.policy import Consumer, Policy
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.table_retention import TableRetention
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.results.buckets import migrate
+from tidemark.pipeline.settings.durations import write_milliseconds
+from tidemark.pipeline.tables.dictionary import COMMENT, comment_of
+from tidemark.pipeline.tables.durable import mend
+from tidemark.pipeline.tables.handle import CommitFunction, Handle, create_table
+from tidemark.pipeline.tables.opening import report_from_json, report_to_json
+from tidemark.pipeline.tables.schemas import (
     DEAD_LETTERS,
     EVENT_IDS,
     OWN,
@@ -32,7 +32,7 @@ from pipeline.tables.schemas import (
     is_table,
     results_of,
 )
-from pipeline.tuning import STANDARD, Tuning
+from tidemark.pipeline.tuning import STANDARD, Tuning
 
 _STORED_AS: Final = "tidemark.report"
 _DEFAULT: Final = TableRetention()

@@ -9,15 +9,15 @@ from typing import Any, Final
 
 from deltalake import DeltaTable
 
-from pipeline import columns as c
-from pipeline.event_time import lateness, rules
-from pipeline.event_time.reports import Report
-from pipeline.results.kind_registry import kind_of
-from pipeline.results.measure_sql import so_far_sql
-from pipeline.results.missing_panes import missing_until
-from pipeline.results.result_kind import WindowKind, keys_sql
-from pipeline.tables.engines import Engine
-from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, result_of
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import lateness, rules
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.results.kind_registry import kind_of
+from tidemark.pipeline.results.measure_sql import so_far_sql
+from tidemark.pipeline.results.missing_panes import missing_until
+from tidemark.pipeline.results.result_kind import WindowKind, keys_sql
+from tidemark.pipeline.tables.engines import Engine
+from tidemark.pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, result_of
 
 _LIVE_SQL: Final = """
 WITH now AS (

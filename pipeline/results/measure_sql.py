@@ -6,12 +6,12 @@ from typing import Final, assert_never
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.event_time.policy import Consumer
-from pipeline.event_time.reports import Report
-from pipeline.measures import TIME_DIGITS, Display, Join, Measure, Part
-from pipeline.results.result_table import timestamps
-from pipeline.sketches import estimate, merged, sketch_of
-from pipeline.tables.engines import Engine
+from tidemark.pipeline.event_time.policy import Consumer
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.measures import TIME_DIGITS, Display, Join, Measure, Part
+from tidemark.pipeline.results.result_table import timestamps
+from tidemark.pipeline.sketches import estimate, merged, sketch_of
+from tidemark.pipeline.tables.engines import Engine
 
 _MEASURE_OF_STATE: Final[Mapping[Display, Callable[[pa.ChunkedArray], pa.ChunkedArray]]] = {
     Display.NUMBER: lambda joined: joined,

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from deltalake import DeltaTable
 
-from pipeline.results.result_table import latest_end
-from pipeline.tables.opening import Opening
-from pipeline.tables.schemas import PANES, find_table
-from pipeline.tables.transactions import DROPPED_APP, MERGED_APP, version_of
+from tidemark.pipeline.results.result_table import latest_end
+from tidemark.pipeline.tables.opening import Opening
+from tidemark.pipeline.tables.schemas import PANES, find_table
+from tidemark.pipeline.tables.transactions import DROPPED_APP, MERGED_APP, version_of
 
 
 def missing_until(panes: DeltaTable | None, name: str) -> int:

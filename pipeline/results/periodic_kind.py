@@ -12,30 +12,30 @@ from typing import Final
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from pipeline import columns as c
-from pipeline.event_time import lateness, rules
-from pipeline.event_time.firing import WindowsDue
-from pipeline.event_time.lateness import Sql
-from pipeline.event_time.windows.aligned import Aligned
-from pipeline.event_time.windows.base import Window
-from pipeline.event_time.windows.periodic import Periodic
-from pipeline.instants import moment, utc_sql
-from pipeline.results.applied import with_corrections
-from pipeline.results.due import WindowsToPublish
-from pipeline.results.levels import Run, worth_merging
-from pipeline.results.measure_sql import joined_parts_sql, with_merged_sketches
-from pipeline.results.result_kind import Merge, SourceTables, WindowKind, as_panes
-from pipeline.results.result_table import (
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import lateness, rules
+from tidemark.pipeline.event_time.firing import WindowsDue
+from tidemark.pipeline.event_time.lateness import Sql
+from tidemark.pipeline.event_time.windows.aligned import Aligned
+from tidemark.pipeline.event_time.windows.base import Window
+from tidemark.pipeline.event_time.windows.periodic import Periodic
+from tidemark.pipeline.instants import moment, utc_sql
+from tidemark.pipeline.results.applied import with_corrections
+from tidemark.pipeline.results.due import WindowsToPublish
+from tidemark.pipeline.results.levels import Run, worth_merging
+from tidemark.pipeline.results.measure_sql import joined_parts_sql, with_merged_sketches
+from tidemark.pipeline.results.result_kind import Merge, SourceTables, WindowKind, as_panes
+from tidemark.pipeline.results.result_table import (
     PublicationPlan,
     ResultChunk,
     panes_sql,
     statement_count,
     values_sql,
 )
-from pipeline.tables.engines import Engine
-from pipeline.tables.file_statistics import highest
-from pipeline.tables.query import Row, query
-from pipeline.tables.schemas import PANES
+from tidemark.pipeline.tables.engines import Engine
+from tidemark.pipeline.tables.file_statistics import highest
+from tidemark.pipeline.tables.query import Row, query
+from tidemark.pipeline.tables.schemas import PANES
 
 # Rows that are late for no window are merged; other rows only with rows of the same watermark.
 _MERGED_SQL: Final = """

@@ -6,14 +6,14 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from pipeline.event_time.firing import Firing
-from pipeline.results.applied import AppliedCorrections
-from pipeline.results.result_kind import ResultKind, SourceTables
-from pipeline.results.result_table import PublicationPlan, Results
-from pipeline.tables.handle import is_outdated
-from pipeline.tables.schemas import PANES
-from pipeline.tables.store_errors import STORE_ERRORS
-from pipeline.tables.transactions import CORRECTED_APP
+from tidemark.pipeline.event_time.firing import Firing
+from tidemark.pipeline.results.applied import AppliedCorrections
+from tidemark.pipeline.results.result_kind import ResultKind, SourceTables
+from tidemark.pipeline.results.result_table import PublicationPlan, Results
+from tidemark.pipeline.tables.handle import is_outdated
+from tidemark.pipeline.tables.schemas import PANES
+from tidemark.pipeline.tables.store_errors import STORE_ERRORS
+from tidemark.pipeline.tables.transactions import CORRECTED_APP
 
 
 class Publication:

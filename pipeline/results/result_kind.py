@@ -8,25 +8,25 @@ from typing import ClassVar, Generic, NamedTuple, TypeVar
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from pipeline import columns as c
-from pipeline.event_time import lateness
-from pipeline.event_time.firing import Firing
-from pipeline.event_time.lateness import Sql
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.base import Window
-from pipeline.measures import Join
-from pipeline.results.applied import AppliedCorrections
-from pipeline.results.levels import Run, worth_merging, worth_rewriting
-from pipeline.results.measure_sql import measure_columns, measures_sql
-from pipeline.results.result_table import PublicationPlan, panes_sql, statement_count
-from pipeline.results.spill import Spill, concatenated
-from pipeline.runtime.jobs import JobRunner, LargeJob
-from pipeline.tables.engines import Engine
-from pipeline.tables.files import Bounds, Files, files_of
-from pipeline.tables.large import NOTHING, ExecutorWrite, FilesView, LargeJobs
-from pipeline.tables.query import query
-from pipeline.tables.schemas import PANES, TableSpec, result_of
-from pipeline.tuning import STANDARD, Tuning
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import lateness
+from tidemark.pipeline.event_time.firing import Firing
+from tidemark.pipeline.event_time.lateness import Sql
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.base import Window
+from tidemark.pipeline.measures import Join
+from tidemark.pipeline.results.applied import AppliedCorrections
+from tidemark.pipeline.results.levels import Run, worth_merging, worth_rewriting
+from tidemark.pipeline.results.measure_sql import measure_columns, measures_sql
+from tidemark.pipeline.results.result_table import PublicationPlan, panes_sql, statement_count
+from tidemark.pipeline.results.spill import Spill, concatenated
+from tidemark.pipeline.runtime.jobs import JobRunner, LargeJob
+from tidemark.pipeline.tables.engines import Engine
+from tidemark.pipeline.tables.files import Bounds, Files, files_of
+from tidemark.pipeline.tables.large import NOTHING, ExecutorWrite, FilesView, LargeJobs
+from tidemark.pipeline.tables.query import query
+from tidemark.pipeline.tables.schemas import PANES, TableSpec, result_of
+from tidemark.pipeline.tuning import STANDARD, Tuning
 
 
 class Merge(NamedTuple):

@@ -7,16 +7,16 @@ from typing import Final, NamedTuple, TypeAlias
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction
 
-from pipeline import columns as c
-from pipeline.event_time import rules
-from pipeline.event_time.firing import PublicationState
-from pipeline.instants import ms_of, utc_sql
-from pipeline.results.spill import Spill
-from pipeline.tables.handle import Handle
-from pipeline.tables.large import ExecutorWrite
-from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import TableSpec
-from pipeline.tables.transactions import CLOSED_APP, WRITER_APP
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.firing import PublicationState
+from tidemark.pipeline.instants import ms_of, utc_sql
+from tidemark.pipeline.results.spill import Spill
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.large import ExecutorWrite
+from tidemark.pipeline.tables.query import rows_of
+from tidemark.pipeline.tables.schemas import TableSpec
+from tidemark.pipeline.tables.transactions import CLOSED_APP, WRITER_APP
 
 _MANY_STATEMENTS: Final = 16
 Rows: TypeAlias = "Spill | ExecutorWrite | pa.Table"

@@ -10,15 +10,15 @@ from typing import Final
 
 from deltalake import DeltaTable, Transaction
 
-from pipeline import columns as c
-from pipeline.event_time import lateness, rules
-from pipeline.event_time.policy import Policy
-from pipeline.event_time.table_retention import TableRetention
-from pipeline.instants import utc_sql
-from pipeline.tables.handle import Handle
-from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, result_of
-from pipeline.tables.transactions import CLOSED_APP, REMOVED_APP, version_of
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import lateness, rules
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.table_retention import TableRetention
+from tidemark.pipeline.instants import utc_sql
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.query import rows_of
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, LEDGER, result_of
+from tidemark.pipeline.tables.transactions import CLOSED_APP, REMOVED_APP, version_of
 
 _LAST_BATCH_SQL: Final = """
 SELECT max(batch) AS last FROM ledger WHERE batch < (

@@ -14,18 +14,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
-from pipeline import columns as c
-from pipeline.event_time import rules
-from pipeline.event_time.firing import SessionsDue, Steps
-from pipeline.event_time.windows.base import Window
-from pipeline.event_time.windows.session import Sessions
-from pipeline.instants import moment, utc_sql
-from pipeline.results.applied import AppliedCorrections, with_corrections
-from pipeline.results.islands import Islands, Numbers, sessions_as_panes
-from pipeline.results.levels import Run
-from pipeline.results.measure_sql import joined_parts_sql
-from pipeline.results.result_kind import Merge, SourceTables, WindowKind, keys_sql, partition_by_sql
-from pipeline.results.result_table import (
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.firing import SessionsDue, Steps
+from tidemark.pipeline.event_time.windows.base import Window
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.instants import moment, utc_sql
+from tidemark.pipeline.results.applied import AppliedCorrections, with_corrections
+from tidemark.pipeline.results.islands import Islands, Numbers, sessions_as_panes
+from tidemark.pipeline.results.levels import Run
+from tidemark.pipeline.results.measure_sql import joined_parts_sql
+from tidemark.pipeline.results.result_kind import Merge, SourceTables, WindowKind, keys_sql, partition_by_sql
+from tidemark.pipeline.results.result_table import (
     PublicationPlan,
     ResultChunk,
     Rows,
@@ -33,9 +33,9 @@ from pipeline.results.result_table import (
     timestamps,
     values_sql,
 )
-from pipeline.tables.engines import Engine
-from pipeline.tables.query import query
-from pipeline.tables.schemas import PANES
+from tidemark.pipeline.tables.engines import Engine
+from tidemark.pipeline.tables.query import query
+from tidemark.pipeline.tables.schemas import PANES
 
 # A part that starts after the time until which sessions were closed when it came meets no closed session, so all such
 # parts of a pane are one row.

@@ -7,7 +7,7 @@ from tempfile import TemporaryFile
 import pyarrow as pa
 from deltalake import Transaction
 
-from pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.handle import Handle
 
 
 class Spill:

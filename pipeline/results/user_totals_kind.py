@@ -15,19 +15,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable, Transaction
 
-from pipeline import columns as c
-from pipeline.event_time.firing import TotalsDue
-from pipeline.event_time.user_totals import UserTotals
-from pipeline.results import buckets
-from pipeline.results.islands import Islands, sessions_as_panes
-from pipeline.results.levels import Run
-from pipeline.results.measure_sql import joined_parts_sql
-from pipeline.results.result_kind import Merge, ResultKind, SourceTables
-from pipeline.results.result_table import PublicationPlan, ResultChunk, panes_sql, timestamps
-from pipeline.tables.query import query
-from pipeline.tables.schemas import CORRECTIONS, PANES, USER_TOTALS, find_table
-from pipeline.tables.transactions import CORRECTED_APP, FILLED_APP
-from pipeline.tuning import Tuning
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.firing import TotalsDue
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.results import buckets
+from tidemark.pipeline.results.islands import Islands, sessions_as_panes
+from tidemark.pipeline.results.levels import Run
+from tidemark.pipeline.results.measure_sql import joined_parts_sql
+from tidemark.pipeline.results.result_kind import Merge, ResultKind, SourceTables
+from tidemark.pipeline.results.result_table import PublicationPlan, ResultChunk, panes_sql, timestamps
+from tidemark.pipeline.tables.query import query
+from tidemark.pipeline.tables.schemas import CORRECTIONS, PANES, USER_TOTALS, find_table
+from tidemark.pipeline.tables.transactions import CORRECTED_APP, FILLED_APP
+from tidemark.pipeline.tuning import Tuning
 
 # The rows of a user in one pane are one session, or final sessions, which no event meets.
 _PARTIAL_SESSIONS_SQL: Final = """

@@ -17,9 +17,9 @@ from typing import Final
 import pyspark
 import structlog
 
-from pipeline.errors import SetUpError
-from pipeline.runtime.jars import cache, jars_of, locked, only_one
-from pipeline.runtime.java import find_java
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.runtime.jars import cache, jars_of, locked, only_one
+from tidemark.pipeline.runtime.java import find_java
 
 SOURCE: Final = "tidemark.KafkaColumns"
 """The name by which Spark finds the connector's columnar source."""
@@ -43,7 +43,7 @@ def connector_jar() -> Path:
 
 def _sources() -> list[Path]:
     """Returns the sources: of the wheel, else of the repository."""
-    package = Path(__file__).parents[1]
+    package = Path(__file__).resolve().parents[1]
     folders = [folder / "connector" for folder in (package, package.parent) if (folder / "connector").is_dir()]
     if not folders:
         raise SetUpError(f"the folder connector is missing in {package}: install tidemark-lake again")

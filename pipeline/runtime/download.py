@@ -9,7 +9,7 @@ import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.errors import SetUpError
+from tidemark.pipeline.errors import SetUpError
 
 WAITS_S = (0.5, 1.0, 2.0, 4.0)
 """Pauses between attempts, in seconds; the last attempt comes after the last pause."""

@@ -18,10 +18,10 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from pipeline.errors import SetUpError
-from pipeline.logs import configure_logs
-from pipeline.runtime.account import home
-from pipeline.runtime.download import WAITS_S, digest, fetch
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.logs import configure_logs
+from tidemark.pipeline.runtime.account import home
+from tidemark.pipeline.runtime.download import WAITS_S, digest, fetch
 
 MAVEN_CENTRAL = "https://repo.maven.apache.org/maven2"
 AT_ONCE = 8
@@ -103,7 +103,7 @@ def _megabytes(jars: Sequence[Jar], into: Path) -> float:
 
 def locked(section: str) -> list[Jar]:
     """Returns a section of the lock: of the wheel, else of the repository."""
-    package = Path(__file__).parents[1]
+    package = Path(__file__).resolve().parents[1]
     locks = [path for path in (package / "jars.lock", package.parent / "jars.lock") if path.is_file()]
     if not locks:
         raise SetUpError(f"jars.lock is missing in {package}; install tidemark-lake again, or run a full checkout.")
@@ -162,7 +162,9 @@ def only_one(directory: Path) -> Iterator[None]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Downloads the named sets and prints their paths; returns exit code 2 if a jar cannot be downloaded."""
-    parser = argparse.ArgumentParser(prog="python -m pipeline.runtime.jars", description="Fetch the locked jars.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tidemark.pipeline.runtime.jars", description="Fetch the locked jars."
+    )
     parser.add_argument("sets", nargs="*", metavar="|".join(SETS), help="which jars; all if left out")
     parser.add_argument("--into", type=Path, help="a directory to use instead of the cache")
     parser.add_argument("--print", choices=LAYOUTS, dest="layout", help="print the paths in this layout")

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.errors import SetUpError
-from pipeline.runtime.account import home
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.runtime.account import home
 
 SUPPORTED = (17, 21)
 USER_JDKS = Path(".jdk")

@@ -13,7 +13,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from pipeline.runtime.pyspark_internals import is_java_started, java_child, java_packages
+from tidemark.pipeline.runtime.pyspark_internals import is_java_started, java_child, java_packages
 
 ENDED: Final = "Spark's Java process has ended: the next start reads again what was not committed"
 _LOOK_S: Final = 0.5

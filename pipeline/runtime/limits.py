@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from pipeline.errors import SetUpError
+from tidemark.pipeline.errors import SetUpError
 
 MIB: Final = 1024 * 1024
 _ROOT: Final = Path("/")

@@ -11,7 +11,7 @@ from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.classic.column import Column as ClassicColumn
 
-from pipeline.errors import JavaEnded
+from tidemark.pipeline.errors import JavaEnded
 
 _ENDED_AT_START: Final = (
     "Spark's Java process ended while it started: the lines above are its own; without any it was probably killed, for "

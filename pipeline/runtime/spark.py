@@ -12,15 +12,15 @@ from pyspark import SparkConf, SparkContext
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from pipeline.logs import LogFormat
-from pipeline.runtime import classes, limits
-from pipeline.runtime.account import has_account
-from pipeline.runtime.connector import connector_jar
-from pipeline.runtime.jars import jars_of
-from pipeline.runtime.java import use_java
-from pipeline.runtime.pyspark_internals import authenticate_callbacks, log_in, remove_properties, start_java
-from pipeline.runtime.scratch import own_folder, own_folder_in
-from pipeline.settings.model import Settings, SparkSettings
+from tidemark.pipeline.logs import LogFormat
+from tidemark.pipeline.runtime import classes, limits
+from tidemark.pipeline.runtime.account import has_account
+from tidemark.pipeline.runtime.connector import connector_jar
+from tidemark.pipeline.runtime.jars import jars_of
+from tidemark.pipeline.runtime.java import use_java
+from tidemark.pipeline.runtime.pyspark_internals import authenticate_callbacks, log_in, remove_properties, start_java
+from tidemark.pipeline.runtime.scratch import own_folder, own_folder_in
+from tidemark.pipeline.settings.model import Settings, SparkSettings
 
 SPARK_JARS: Final = "spark"
 """The section of jars.lock that every session needs."""

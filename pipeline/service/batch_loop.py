@@ -12,23 +12,23 @@ from threading import Lock
 import structlog
 from structlog.contextvars import bound_contextvars
 
-from pipeline.errors import SetUpError
-from pipeline.event_time import window_states
-from pipeline.event_time.batch import Batch
-from pipeline.event_time.event_ids import Ids
-from pipeline.event_time.malformed import limit_exceeded_message
-from pipeline.event_time.progress import Progress
-from pipeline.event_time.watermark import Frontier
-from pipeline.event_time.window_states import due
-from pipeline.fold.fold_result import FoldResult
-from pipeline.kafka.ranges import TopicRanges
-from pipeline.service.fold_step import FoldStep
-from pipeline.service.maintenance import Maintenance
-from pipeline.service.publisher import Publisher
-from pipeline.service.recovery import OpenedEpoch
-from pipeline.service.resources import Resources
-from pipeline.service.same_topic import SameTopic
-from pipeline.service.write_ahead import WriteAhead
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time import window_states
+from tidemark.pipeline.event_time.batch import Batch
+from tidemark.pipeline.event_time.event_ids import Ids
+from tidemark.pipeline.event_time.malformed import limit_exceeded_message
+from tidemark.pipeline.event_time.progress import Progress
+from tidemark.pipeline.event_time.watermark import Frontier
+from tidemark.pipeline.event_time.window_states import due
+from tidemark.pipeline.fold.fold_result import FoldResult
+from tidemark.pipeline.kafka.ranges import TopicRanges
+from tidemark.pipeline.service.fold_step import FoldStep
+from tidemark.pipeline.service.maintenance import Maintenance
+from tidemark.pipeline.service.publisher import Publisher
+from tidemark.pipeline.service.recovery import OpenedEpoch
+from tidemark.pipeline.service.resources import Resources
+from tidemark.pipeline.service.same_topic import SameTopic
+from tidemark.pipeline.service.write_ahead import WriteAhead
 
 _log = structlog.get_logger()
 

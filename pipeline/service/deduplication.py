@@ -5,11 +5,11 @@ from contextlib import ExitStack, contextmanager
 
 from pyspark.sql import DataFrame
 
-from pipeline.event_time import lateness
-from pipeline.event_time.event_ids import Ids, RememberedIds
-from pipeline.event_time.progress import Progress
-from pipeline.fold.duplicates import events_with_id
-from pipeline.fold.fold_plan import FoldPlan
+from tidemark.pipeline.event_time import lateness
+from tidemark.pipeline.event_time.event_ids import Ids, RememberedIds
+from tidemark.pipeline.event_time.progress import Progress
+from tidemark.pipeline.fold.duplicates import events_with_id
+from tidemark.pipeline.fold.fold_plan import FoldPlan
 
 
 class Deduplication:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from pipeline.event_time.watermark import Frontier
+from tidemark.pipeline.event_time.watermark import Frontier
 
 
 def silent_partitions(newest: Mapping[int, int | None], idle_timeout_ms: int) -> set[int]:

@@ -6,9 +6,9 @@ import structlog
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from pipeline.fold.erased_records import ErasedRecords
-from pipeline.tables.erased_users import LOOKS_EVERY_S, erased_users
-from pipeline.tables.schemas import ERASED_USERS, find_table
+from tidemark.pipeline.fold.erased_records import ErasedRecords
+from tidemark.pipeline.tables.erased_users import LOOKS_EVERY_S, erased_users
+from tidemark.pipeline.tables.schemas import ERASED_USERS, find_table
 
 _log = structlog.get_logger()
 

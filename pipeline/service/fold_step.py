@@ -4,20 +4,20 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from pipeline.event_time.checks import Check
-from pipeline.event_time.event_ids import Ids, RememberedIds
-from pipeline.event_time.progress import Progress
-from pipeline.event_time.tallies import Tallies
-from pipeline.fold import driver_chunks
-from pipeline.fold.fold_plan import FoldPlan
-from pipeline.fold.fold_result import FoldResult, InSpark, OnDriver
-from pipeline.fold.record_columns import BatchContext
-from pipeline.kafka.ranges import TopicRanges
-from pipeline.runtime.java_process import heap_bytes
-from pipeline.service.deduplication import Deduplication
-from pipeline.service.erasure_notice import ErasureNotice
-from pipeline.service.guesses import Guesses
-from pipeline.service.resources import Resources
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.event_ids import Ids, RememberedIds
+from tidemark.pipeline.event_time.progress import Progress
+from tidemark.pipeline.event_time.tallies import Tallies
+from tidemark.pipeline.fold import driver_chunks
+from tidemark.pipeline.fold.fold_plan import FoldPlan
+from tidemark.pipeline.fold.fold_result import FoldResult, InSpark, OnDriver
+from tidemark.pipeline.fold.record_columns import BatchContext
+from tidemark.pipeline.kafka.ranges import TopicRanges
+from tidemark.pipeline.runtime.java_process import heap_bytes
+from tidemark.pipeline.service.deduplication import Deduplication
+from tidemark.pipeline.service.erasure_notice import ErasureNotice
+from tidemark.pipeline.service.guesses import Guesses
+from tidemark.pipeline.service.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ A wrong guess costs time and changes nothing else.
 from collections.abc import Callable
 from typing import Final
 
-from pipeline.event_time.policy import REJECTED
-from pipeline.event_time.tallies import Tallies
-from pipeline.fold.statistics import ROW_BYTES, Sample
-from pipeline.tables.large import LargeJobs
+from tidemark.pipeline.event_time.policy import REJECTED
+from tidemark.pipeline.event_time.tallies import Tallies
+from tidemark.pipeline.fold.statistics import ROW_BYTES, Sample
+from tidemark.pipeline.tables.large import LargeJobs
 
 _MANY_REJECTED: Final = 1 / 8
 """The share from which caching all records of a batch is cheaper than a group for each rejected record."""

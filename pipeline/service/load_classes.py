@@ -1,4 +1,4 @@
-"""Creates the archive of classes by a short run of Spark: `python -m pipeline.service.load_classes`."""
+"""Creates the archive of classes by a short run of Spark: `python -m tidemark.pipeline.service.load_classes`."""
 
 import os
 import sys
@@ -7,16 +7,16 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
-from pipeline.decoding.decode import decoded
-from pipeline.errors import SetUpError
-from pipeline.fold.fold_plan import FoldPlan
-from pipeline.fold.record_columns import BatchContext
-from pipeline.runtime.classes import ARCHIVE, QUIET
-from pipeline.runtime.pyspark_internals import end_java
-from pipeline.runtime.spark import JVM_OPTIONS, spark_session
-from pipeline.settings.model import Settings, SparkSettings
-from schemas import load_schemas
-from schemas.fields import EventSchemas
+from tidemark.pipeline.decoding.decode import decoded
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.fold.fold_plan import FoldPlan
+from tidemark.pipeline.fold.record_columns import BatchContext
+from tidemark.pipeline.runtime.classes import ARCHIVE, QUIET
+from tidemark.pipeline.runtime.pyspark_internals import end_java
+from tidemark.pipeline.runtime.spark import JVM_OPTIONS, spark_session
+from tidemark.pipeline.settings.model import Settings, SparkSettings
+from tidemark.schemas import load_schemas
+from tidemark.schemas.fields import EventSchemas
 
 _WRITTEN_S: Final = 600
 _FAILED: Final = 1

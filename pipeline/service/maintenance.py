@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from typing import Final
 
-from pipeline.event_time import lateness
-from pipeline.event_time.batch import Batch
-from pipeline.event_time.certain import certain_watermark
-from pipeline.results.compaction import Compaction
-from pipeline.results.retention import remove_by_age
-from pipeline.service.resources import Resources
-from pipeline.tables import event_id_table, housekeeping
-from pipeline.tables.file_statistics import sizes
-from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, OWN, PANES, results_of
-from pipeline.tables.traffic import Meter
+from tidemark.pipeline.event_time import lateness
+from tidemark.pipeline.event_time.batch import Batch
+from tidemark.pipeline.event_time.certain import certain_watermark
+from tidemark.pipeline.results.compaction import Compaction
+from tidemark.pipeline.results.retention import remove_by_age
+from tidemark.pipeline.service.resources import Resources
+from tidemark.pipeline.tables import event_id_table, housekeeping
+from tidemark.pipeline.tables.file_statistics import sizes
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, OWN, PANES, results_of
+from tidemark.pipeline.tables.traffic import Meter
 
 _AGE_EVERY_MS: Final = 3_600_000
 """The minimum time between removals of old rows."""

@@ -7,25 +7,25 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from command_line.counts import counted
-from pipeline.errors import SetUpError
-from pipeline.event_time import lateness, rules, settings_change
-from pipeline.event_time.batch import EPOCH, Batch, LedgerRow
-from pipeline.event_time.certain import certain_watermark
-from pipeline.event_time.policy import Policy
-from pipeline.event_time.tallies import Tallies
-from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.kafka.topic import Identity
-from pipeline.pseudonyms import Pseudonyms
-from pipeline.results import layout
-from pipeline.results.missing_panes import will_be_missing_until
-from pipeline.service.resources import Ground
-from pipeline.service.same_topic import require_same
-from pipeline.settings.model import KafkaSettings
-from pipeline.settings.start_position import parse_start_position
-from pipeline.tables.changed_meaning import Meaning, changes, require_same_meaning
-from pipeline.tables.one_time import require_new, require_one_time
-from pipeline.tables.opening import Opening, require_key, with_closed
+from tidemark.command_line.counts import counted
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time import lateness, rules, settings_change
+from tidemark.pipeline.event_time.batch import EPOCH, Batch, LedgerRow
+from tidemark.pipeline.event_time.certain import certain_watermark
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.tallies import Tallies
+from tidemark.pipeline.event_time.watermark import Frontier, PartitionState
+from tidemark.pipeline.kafka.topic import Identity
+from tidemark.pipeline.pseudonyms import Pseudonyms
+from tidemark.pipeline.results import layout
+from tidemark.pipeline.results.missing_panes import will_be_missing_until
+from tidemark.pipeline.service.resources import Ground
+from tidemark.pipeline.service.same_topic import require_same
+from tidemark.pipeline.settings.model import KafkaSettings
+from tidemark.pipeline.settings.start_position import parse_start_position
+from tidemark.pipeline.tables.changed_meaning import Meaning, changes, require_same_meaning
+from tidemark.pipeline.tables.one_time import require_new, require_one_time
+from tidemark.pipeline.tables.opening import Opening, require_key, with_closed
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pipeline.event_time.window_states import Firings, merge
+from tidemark.pipeline.event_time.window_states import Firings, merge
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,16 +11,16 @@ from typing import Any, Final, assert_never
 
 import structlog
 
-from command_line.counts import counted
-from pipeline.errors import TransientError
-from pipeline.event_time.window_states import Firings, due
-from pipeline.metrics.observer import Observer
-from pipeline.results.publication import Publication
-from pipeline.service.outbox import Offer, Outbox
-from pipeline.service.pauses import growing
-from pipeline.service.publisher_step import Maintain, Publish, PublisherState, Sleep, Stop, next_step
-from pipeline.service.resources import Clock, Resources
-from pipeline.tables.store_errors import is_of_store, one_line
+from tidemark.command_line.counts import counted
+from tidemark.pipeline.errors import TransientError
+from tidemark.pipeline.event_time.window_states import Firings, due
+from tidemark.pipeline.metrics.observer import Observer
+from tidemark.pipeline.results.publication import Publication
+from tidemark.pipeline.service.outbox import Offer, Outbox
+from tidemark.pipeline.service.pauses import growing
+from tidemark.pipeline.service.publisher_step import Maintain, Publish, PublisherState, Sleep, Stop, next_step
+from tidemark.pipeline.service.resources import Clock, Resources
+from tidemark.pipeline.tables.store_errors import is_of_store, one_line
 
 WaitFunction = Callable[[Condition, float | None], object]
 """Waits until a condition is notified, at most for this many seconds."""

@@ -9,28 +9,28 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from pipeline.errors import TransientError
-from pipeline.event_time import rules, window_states
-from pipeline.event_time.event_ids import RememberedIds
-from pipeline.event_time.malformed import MalformedShare
-from pipeline.event_time.policy import Policy
-from pipeline.event_time.progress import Progress
-from pipeline.event_time.user_totals import UserTotals
-from pipeline.event_time.window_states import States
-from pipeline.results import layout
-from pipeline.results.compaction import Compaction
-from pipeline.results.kind_registry import kinds_of
-from pipeline.results.missing_panes import missing_until
-from pipeline.results.publication import Publication
-from pipeline.results.result_table import Results, latest_end, published
-from pipeline.service.next_epoch import NextEpoch, next_epoch, remarks, require_tables_of_one_time
-from pipeline.service.publisher import publish_due
-from pipeline.service.resources import Resources
-from pipeline.settings.model import KafkaSettings
-from pipeline.tables import event_id_table, housekeeping
-from pipeline.tables.fencing import replaced
-from pipeline.tables.opening import Opening
-from pipeline.tables.schemas import PANES, find_table, result_of
+from tidemark.pipeline.errors import TransientError
+from tidemark.pipeline.event_time import rules, window_states
+from tidemark.pipeline.event_time.event_ids import RememberedIds
+from tidemark.pipeline.event_time.malformed import MalformedShare
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.progress import Progress
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.event_time.window_states import States
+from tidemark.pipeline.results import layout
+from tidemark.pipeline.results.compaction import Compaction
+from tidemark.pipeline.results.kind_registry import kinds_of
+from tidemark.pipeline.results.missing_panes import missing_until
+from tidemark.pipeline.results.publication import Publication
+from tidemark.pipeline.results.result_table import Results, latest_end, published
+from tidemark.pipeline.service.next_epoch import NextEpoch, next_epoch, remarks, require_tables_of_one_time
+from tidemark.pipeline.service.publisher import publish_due
+from tidemark.pipeline.service.resources import Resources
+from tidemark.pipeline.settings.model import KafkaSettings
+from tidemark.pipeline.tables import event_id_table, housekeeping
+from tidemark.pipeline.tables.fencing import replaced
+from tidemark.pipeline.tables.opening import Opening
+from tidemark.pipeline.tables.schemas import PANES, find_table, result_of
 
 _log = structlog.get_logger()
 

@@ -1,4 +1,4 @@
-"""The real parts a service is made of; only `pipeline.app` chooses them."""
+"""The real parts a service is made of; only `tidemark.pipeline.app` chooses them."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from pipeline.event_time.malformed import MalformedLimit
-from pipeline.event_time.policy import Policy
-from pipeline.event_time.table_retention import TableRetention
-from pipeline.fold.fold_plan import FoldPlan
-from pipeline.kafka.mirror import OffsetMirror
-from pipeline.kafka.topic import Topic
-from pipeline.metrics.observer import Observer
-from pipeline.pseudonyms import Pseudonyms
-from pipeline.service.schema_store import SchemaStore
-from pipeline.tables.changed_meaning import Meaning
-from pipeline.tables.large import LargeJobs
-from pipeline.tables.ledger import Ledger
-from pipeline.tuning import Tuning
+from tidemark.pipeline.event_time.malformed import MalformedLimit
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.table_retention import TableRetention
+from tidemark.pipeline.fold.fold_plan import FoldPlan
+from tidemark.pipeline.kafka.mirror import OffsetMirror
+from tidemark.pipeline.kafka.topic import Topic
+from tidemark.pipeline.metrics.observer import Observer
+from tidemark.pipeline.pseudonyms import Pseudonyms
+from tidemark.pipeline.service.schema_store import SchemaStore
+from tidemark.pipeline.tables.changed_meaning import Meaning
+from tidemark.pipeline.tables.large import LargeJobs
+from tidemark.pipeline.tables.ledger import Ledger
+from tidemark.pipeline.tuning import Tuning
 
 Clock = Callable[[], int]
 """Returns milliseconds since the epoch."""

@@ -10,14 +10,14 @@ from typing import Final
 
 import structlog
 
-from command_line.counts import counted
-from pipeline.errors import NothingCounted, TransientError
-from pipeline.event_time.policy import Verdict
-from pipeline.kafka.stream import Stream
-from pipeline.service.batch_loop import Service
-from pipeline.service.end_of_topic import held_by, silent_partitions
-from pipeline.service.publisher import Publisher
-from pipeline.service.resources import Resources
+from tidemark.command_line.counts import counted
+from tidemark.pipeline.errors import NothingCounted, TransientError
+from tidemark.pipeline.event_time.policy import Verdict
+from tidemark.pipeline.kafka.stream import Stream
+from tidemark.pipeline.service.batch_loop import Service
+from tidemark.pipeline.service.end_of_topic import held_by, silent_partitions
+from tidemark.pipeline.service.publisher import Publisher
+from tidemark.pipeline.service.resources import Resources
 
 _LAST_S: Final = 30.0
 """How long the last publication may take after a request to stop."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from pipeline.errors import SetUpError, TransientError
-from pipeline.kafka.topic import Topic
+from tidemark.pipeline.errors import SetUpError, TransientError
+from tidemark.pipeline.kafka.topic import Topic
 
 
 def require_same(warehouse: str, topic: str, was: str | None, now: str | None) -> None:

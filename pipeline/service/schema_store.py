@@ -6,13 +6,13 @@ from typing import Final
 
 import structlog
 
-from pipeline.decoding.decode import projection_of
-from pipeline.errors import SetUpError, Unreachable
-from pipeline.event_time.checks import DETAILS, Check
-from pipeline.kafka.registry import Registry, Unusable
-from pipeline.tables.event_schemas import store_schemas
-from pipeline.tables.store_errors import one_line
-from schemas.fields import EventSchemas
+from tidemark.pipeline.decoding.decode import projection_of
+from tidemark.pipeline.errors import SetUpError, Unreachable
+from tidemark.pipeline.event_time.checks import DETAILS, Check
+from tidemark.pipeline.kafka.registry import Registry, Unusable
+from tidemark.pipeline.tables.event_schemas import store_schemas
+from tidemark.pipeline.tables.store_errors import one_line
+from tidemark.schemas.fields import EventSchemas
 
 _RETRY_MS: Final = 300_000
 """An id that the registry does not have is requested again after this time."""

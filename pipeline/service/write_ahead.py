@@ -6,17 +6,17 @@ from functools import partial
 
 import pyarrow as pa
 
-from pipeline import columns as c
-from pipeline.event_time.batch import Batch
-from pipeline.event_time.event_ids import Ids
-from pipeline.event_time.policy import Consumer, Verdict
-from pipeline.fold.fold_result import FoldResult
-from pipeline.fold.frames import BatchStamp, panes_frame, without_sketches
-from pipeline.fold.outputs import dead_letters, event_ids, panes
-from pipeline.runtime.jobs import LargeJob
-from pipeline.tables.appender import Appender
-from pipeline.tables.large import NOTHING, LargeJobs, new_folder
-from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.batch import Batch
+from tidemark.pipeline.event_time.event_ids import Ids
+from tidemark.pipeline.event_time.policy import Consumer, Verdict
+from tidemark.pipeline.fold.fold_result import FoldResult
+from tidemark.pipeline.fold.frames import BatchStamp, panes_frame, without_sketches
+from tidemark.pipeline.fold.outputs import dead_letters, event_ids, panes
+from tidemark.pipeline.runtime.jobs import LargeJob
+from tidemark.pipeline.tables.appender import Appender
+from tidemark.pipeline.tables.large import NOTHING, LargeJobs, new_folder
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES
 
 
 class WriteAhead:

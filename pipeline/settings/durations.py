@@ -5,8 +5,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, PlainSerializer
 
-from command_line import times
-from command_line.printable import quoted
+from tidemark.command_line import times
+from tidemark.command_line.printable import quoted
 
 _LONGEST: Final = timedelta(days=36_500)
 """A century: a longer duration is a mistake."""

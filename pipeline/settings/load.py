@@ -13,12 +13,12 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsError
 
-from command_line.printable import quoted, shortened
-from pipeline.errors import SetUpError
-from pipeline.settings.misspelt import check_variables, sentence
-from pipeline.settings.model import Settings
-from pipeline.settings.setting_catalogue import PREFIX, Setting, catalogue
-from pipeline.settings.sources import Source, merged
+from tidemark.command_line.printable import quoted, shortened
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.settings.misspelt import check_variables, sentence
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.settings.setting_catalogue import PREFIX, Setting, catalogue
+from tidemark.pipeline.settings.sources import Source, merged
 
 Flags = Mapping[str, str | Sequence[str]]
 """Values on the command line by the names of settings; a list for a setting with many entries."""

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from command_line.printable import quoted, shortened
-from kafka_access.addresses import has_credentials
-from pipeline.errors import SetUpError
-from pipeline.settings.model import Settings
-from pipeline.settings.setting_catalogue import PREFIX, catalogue, names_at
-from pipeline.settings.sources import Source, source_of
+from tidemark.command_line.printable import quoted, shortened
+from tidemark.kafka_access.addresses import has_credentials
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.settings.setting_catalogue import PREFIX, catalogue, names_at
+from tidemark.pipeline.settings.sources import Source, source_of
 
 _OTHER_VARIABLES: Final = {
     "TIDEMARK_CONFIG",

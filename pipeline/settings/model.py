@@ -12,20 +12,20 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from kafka_access.addresses import address
-from kafka_access.settings import JavaAccess
-from pipeline import columns as c
-from pipeline.event_time.malformed import MalformedLimit
-from pipeline.event_time.policy import AllIdle, Policy, TimeOf
-from pipeline.event_time.reports import Report
-from pipeline.event_time.strategies import Bounded, Punctuated, Strategy, TimeLag
-from pipeline.event_time.table_retention import TableRetention
-from pipeline.event_time.user_totals import UserTotals
-from pipeline.event_time.windows.base import Windows
-from pipeline.logs import LogFormat
-from pipeline.measures import MEASURES
-from pipeline.settings.durations import Duration, DurationOrOff, PositiveDuration, milliseconds
-from pipeline.settings.report_settings import (
+from tidemark.kafka_access.addresses import address
+from tidemark.kafka_access.settings import JavaAccess
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.malformed import MalformedLimit
+from tidemark.pipeline.event_time.policy import AllIdle, Policy, TimeOf
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.strategies import Bounded, Punctuated, Strategy, TimeLag
+from tidemark.pipeline.event_time.table_retention import TableRetention
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.event_time.windows.base import Windows
+from tidemark.pipeline.logs import LogFormat
+from tidemark.pipeline.measures import MEASURES
+from tidemark.pipeline.settings.durations import Duration, DurationOrOff, PositiveDuration, milliseconds
+from tidemark.pipeline.settings.report_settings import (
     DEFAULT_REPORTS,
     Count,
     ReportSettings,
@@ -34,10 +34,10 @@ from pipeline.settings.report_settings import (
     WindowSettings,
     report_names,
 )
-from pipeline.settings.schema_settings import SchemasSettings
-from pipeline.settings.start_position import parse_start_position
-from pipeline.settings.warehouse import Warehouse
-from pipeline.settings.window_limits import check_windows
+from tidemark.pipeline.settings.schema_settings import SchemasSettings
+from tidemark.pipeline.settings.start_position import parse_start_position
+from tidemark.pipeline.settings.warehouse import Warehouse
+from tidemark.pipeline.settings.window_limits import check_windows
 
 
 def _start(value: str) -> str:

@@ -8,17 +8,17 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from command_line.printable import quoted
-from pipeline.event_time.reports import view_name
-from pipeline.event_time.windows.base import Windows
-from pipeline.event_time.windows.calendar import Calendar, has_whole_parts
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.cumulate import Cumulate
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.session import Sessions
-from pipeline.measures import MEASURES
-from pipeline.settings.durations import Duration, PositiveDuration, milliseconds
-from pipeline.settings.window_limits import WindowLength
+from tidemark.command_line.printable import quoted
+from tidemark.pipeline.event_time.reports import view_name
+from tidemark.pipeline.event_time.windows.base import Windows
+from tidemark.pipeline.event_time.windows.calendar import Calendar, has_whole_parts
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.cumulate import Cumulate
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.measures import MEASURES
+from tidemark.pipeline.settings.durations import Duration, PositiveDuration, milliseconds
+from tidemark.pipeline.settings.window_limits import WindowLength
 
 Count = Annotated[int, Field(gt=0, le=10**15)]
 """The tables and Spark have integers of 64 bits."""

@@ -5,9 +5,9 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, SecretStr, model_validator
 
-from kafka_access.addresses import address
-from pipeline.settings.report_settings import Section
-from schemas.fields import CLICK, VISIT, EventFields, Format, JsonType, TimeUnit
+from tidemark.kafka_access.addresses import address
+from tidemark.pipeline.settings.report_settings import Section
+from tidemark.schemas.fields import CLICK, VISIT, EventFields, Format, JsonType, TimeUnit
 
 _NAME: Final = r"[A-Za-z0-9_@$:/-]+(\.[A-Za-z0-9_@$:/-]+)*"
 FieldName = Annotated[str, Field(pattern=f"^{_NAME}$"), "FIELD"]

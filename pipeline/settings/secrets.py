@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from command_line.counts import counted
-from kafka_access.errors import AccessError
-from kafka_access.secrets import clear_text
-from pipeline.errors import SetUpError
-from pipeline.pseudonyms import Pseudonyms
+from tidemark.command_line.counts import counted
+from tidemark.kafka_access.errors import AccessError
+from tidemark.kafka_access.secrets import clear_text
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.pseudonyms import Pseudonyms
 
 _SHORTEST: Final = 32
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
-from command_line.printable import quoted
-from command_line.times import instant_ms
+from tidemark.command_line.printable import quoted
+from tidemark.command_line.times import instant_ms
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator
 
-from command_line.printable import quoted
-from kafka_access.addresses import address
+from tidemark.command_line.printable import quoted
+from tidemark.kafka_access.addresses import address
 
 _UNUSABLE: Final = re.compile(r"[%*?\[\]{}\\]")
 """Characters that delta-rs, DuckDB or Spark's executors misread in a path: escapes and patterns."""

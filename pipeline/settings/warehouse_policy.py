@@ -5,8 +5,8 @@ from dataclasses import replace
 from functools import reduce
 from typing import Final
 
-from pipeline.event_time.policy import Policy
-from pipeline.settings.model import Settings
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.settings.model import Settings
 
 POLICY_SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "strategy": ("time.strategy", "time.marker", "time.lag", "time.bound"),

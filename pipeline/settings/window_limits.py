@@ -5,9 +5,9 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator
 
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.aligned import Aligned
-from pipeline.settings.durations import PositiveDuration, write_milliseconds
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.aligned import Aligned
+from tidemark.pipeline.settings.durations import PositiveDuration, write_milliseconds
 
 _LONGEST: Final = timedelta(days=366)
 _MOST_PANES: Final = 40_000

@@ -6,11 +6,11 @@ import pyarrow as pa
 from deltalake import Transaction
 from deltalake.transaction import AddAction
 
-from pipeline.tables.files import added
-from pipeline.tables.handle import Handle
-from pipeline.tables.large import folder_path
-from pipeline.tables.schemas import TableSpec
-from pipeline.tables.transactions import WRITTEN_APP
+from tidemark.pipeline.tables.files import added
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.large import folder_path
+from tidemark.pipeline.tables.schemas import TableSpec
+from tidemark.pipeline.tables.transactions import WRITTEN_APP
 
 
 class Appender:

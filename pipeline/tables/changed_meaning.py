@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from pipeline.errors import SetUpError
-from pipeline.event_time.batch import LedgerRow
-from pipeline.settings.model import Settings
-from pipeline.tables.opening import Opening
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.batch import LedgerRow
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.opening import Opening
 
 _KINDS: Final = "schemas.mapping.kinds"
 FIELDS: Final = frozenset(f"schemas.mapping.{name}" for name in ("user", "time", "kind", "page"))

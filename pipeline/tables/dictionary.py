@@ -9,9 +9,9 @@ from typing import Final
 
 import pyarrow as pa
 
-from pipeline import columns as c
-from pipeline.event_time.reports import Report
-from pipeline.measures import PARTS
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.measures import PARTS
 
 COMMENT: Final = "comment"
 """The key of a column's metadata from which Delta and all engines read its comment."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Final
 
-from pipeline.tables.schemas import TableSpec
+from tidemark.pipeline.tables.schemas import TableSpec
 
 
 class Engine(StrEnum):

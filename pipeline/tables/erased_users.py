@@ -7,11 +7,11 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from pipeline import instants
-from pipeline.pseudonyms import ErasedUsers
-from pipeline.tables.handle import Handle
-from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import ERASED_USERS, is_table
+from tidemark.pipeline import instants
+from tidemark.pipeline.pseudonyms import ErasedUsers
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.query import rows_of
+from tidemark.pipeline.tables.schemas import ERASED_USERS, is_table
 
 SALT_BYTES: Final = 32
 LOOKS_EVERY_S: Final = 1.0

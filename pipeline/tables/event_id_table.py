@@ -4,16 +4,16 @@ from typing import Final
 
 from deltalake import DeltaTable, Transaction
 
-from pipeline import columns as c
-from pipeline.event_time import rules
-from pipeline.event_time.event_ids import Ids, RememberedIds
-from pipeline.tables.file_statistics import lowest
-from pipeline.tables.handle import Handle
-from pipeline.tables.merging import merge_small_files
-from pipeline.tables.query import query
-from pipeline.tables.schemas import EVENT_IDS, is_table
-from pipeline.tables.transactions import FORGOTTEN_APP, FORGOTTEN_BEFORE_APP, version_of
-from pipeline.tuning import STANDARD
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.event_ids import Ids, RememberedIds
+from tidemark.pipeline.tables.file_statistics import lowest
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.merging import merge_small_files
+from tidemark.pipeline.tables.query import query
+from tidemark.pipeline.tables.schemas import EVENT_IDS, is_table
+from tidemark.pipeline.tables.transactions import FORGOTTEN_APP, FORGOTTEN_BEFORE_APP, version_of
+from tidemark.pipeline.tuning import STANDARD
 
 _FILE_BYTES: Final = 64 * 1024 * 1024
 _IDS_SQL: Final = "SELECT id_high, id_low, event_time FROM event_ids"

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from pipeline.errors import SetUpError
-from pipeline.settings.model import Settings
-from pipeline.tables.handle import Handle
-from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import EVENT_SCHEMAS, find_table
-from schemas import load_schemas
-from schemas.fields import (
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.query import rows_of
+from tidemark.pipeline.tables.schemas import EVENT_SCHEMAS, find_table
+from tidemark.schemas import load_schemas
+from tidemark.schemas.fields import (
     CONTENT_ID_HEADER,
     GLOBAL_ID_HEADER,
     GUID_HEADER,

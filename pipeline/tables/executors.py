@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from pipeline.errors import SetUpError
-from pipeline.runtime.pyspark_internals import hadoop_configuration, java_packages
-from pipeline.runtime.spark_errors import cause_in, is_of_spark
-from pipeline.tables.large import FilesView
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.runtime.pyspark_internals import hadoop_configuration, java_packages
+from tidemark.pipeline.runtime.spark_errors import cause_in, is_of_spark
+from tidemark.pipeline.tables.large import FilesView
 
 _CONF: Final = {
     # The SQL is our own: DataFusion runs it for smaller jobs, with the same comparisons, and its overflows are errors.

@@ -2,9 +2,9 @@
 
 from deltalake import DeltaTable
 
-from pipeline.errors import Replaced
-from pipeline.event_time.batch import EPOCH
-from pipeline.tables.transactions import FENCED_APP, WRITER_APP
+from tidemark.pipeline.errors import Replaced
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.tables.transactions import FENCED_APP, WRITER_APP
 
 
 def refuse_if_fenced(table: DeltaTable, batch: int) -> None:

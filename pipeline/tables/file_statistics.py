@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
-from pipeline.runtime.disk import Size, Space
-from pipeline.tables.durable import local
-from pipeline.tables.schemas import OWN, TableSpec, find_table
+from tidemark.pipeline.runtime.disk import Size, Space
+from tidemark.pipeline.tables.durable import local
+from tidemark.pipeline.tables.schemas import OWN, TableSpec, find_table
 
 
 def highest(table: DeltaTable, column: str) -> Any:

@@ -18,10 +18,10 @@ from deltalake import DeltaTable
 from deltalake.fs import DeltaStorageHandler
 from deltalake.transaction import AddAction, RemoveAction
 
-from pipeline import instants
-from pipeline.tables.durable import local
-from pipeline.tables.file_statistics import statistics_of
-from pipeline.tables.schemas import STATISTICS
+from tidemark.pipeline import instants
+from tidemark.pipeline.tables.durable import local
+from tidemark.pipeline.tables.file_statistics import statistics_of
+from tidemark.pipeline.tables.schemas import STATISTICS
 
 _MERGED: Final = "merged"
 """Folder below a table for files into which rows of several files were merged."""

@@ -19,13 +19,13 @@ from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
-from pipeline.errors import Unreachable
-from pipeline.tables.durable import sync
-from pipeline.tables.fencing import refuse_if_fenced
-from pipeline.tables.files import Files, discard
-from pipeline.tables.schemas import TableSpec, is_table
-from pipeline.tables.store_errors import one_line
-from pipeline.tables.transactions import AMENDED_APP, version_of
+from tidemark.pipeline.errors import Unreachable
+from tidemark.pipeline.tables.durable import sync
+from tidemark.pipeline.tables.fencing import refuse_if_fenced
+from tidemark.pipeline.tables.files import Files, discard
+from tidemark.pipeline.tables.schemas import TableSpec, is_table
+from tidemark.pipeline.tables.store_errors import one_line
+from tidemark.pipeline.tables.transactions import AMENDED_APP, version_of
 
 _OUTDATED: Final = re.compile("not found|Invalid table version")
 TOKEN: Final = "tidemark.token"  # noqa: S105 - it names a commit, it opens nothing

@@ -7,13 +7,13 @@ from typing import Final
 
 from deltalake import DeltaTable, Transaction
 
-from pipeline import columns as c
-from pipeline.event_time.reports import Report
-from pipeline.tables.files import store_of
-from pipeline.tables.handle import Handle
-from pipeline.tables.merging import merge_small_files as merge
-from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import (
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.tables.files import store_of
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.merging import merge_small_files as merge
+from tidemark.pipeline.tables.query import rows_of
+from tidemark.pipeline.tables.schemas import (
     DEAD_LETTERS,
     EVENT_IDS,
     PANES,
@@ -23,8 +23,15 @@ from pipeline.tables.schemas import (
     is_table,
     result_of,
 )
-from pipeline.tables.transactions import CLOSED_APP, DROPPED_APP, FENCED_APP, VACUUM_APP, WRITER_APP, WRITTEN_APP
-from pipeline.tuning import STANDARD
+from tidemark.pipeline.tables.transactions import (
+    CLOSED_APP,
+    DROPPED_APP,
+    FENCED_APP,
+    VACUUM_APP,
+    WRITER_APP,
+    WRITTEN_APP,
+)
+from tidemark.pipeline.tuning import STANDARD
 
 _FILE_BYTES: Final = 64 * 1024 * 1024
 _VACUUM_SECONDS: Final = 3600

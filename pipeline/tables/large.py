@@ -14,9 +14,9 @@ import structlog
 from deltalake import DeltaTable, Transaction
 from deltalake.transaction import AddAction, RemoveAction
 
-from pipeline.runtime.jobs import JobRunner, LargeJob
-from pipeline.tables.files import Bounds, Files, added, discard, files_of, folder_of
-from pipeline.tables.handle import Handle
+from tidemark.pipeline.runtime.jobs import JobRunner, LargeJob
+from tidemark.pipeline.tables.files import Bounds, Files, added, discard, files_of, folder_of
+from tidemark.pipeline.tables.handle import Handle
 
 FOLDER: Final = "spark"
 """The folder of a table into which executors write; a file stays in its folder."""

@@ -12,20 +12,20 @@ from typing import Final
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from pipeline import columns as c
-from pipeline.errors import BrokenChain, SetUpError
-from pipeline.event_time.batch import EPOCH, LedgerRow
-from pipeline.event_time.firing import WatermarkStep
-from pipeline.tables.durable import mend
-from pipeline.tables.fencing import replaced
-from pipeline.tables.file_statistics import highest, smaller_files
-from pipeline.tables.handle import Handle, create_table
-from pipeline.tables.merging import merge_small_files
-from pipeline.tables.opening import Opening, read_opening, require_known_format
-from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import LEDGER, find_table, is_table
-from pipeline.tables.store_errors import STORE_ERRORS
-from pipeline.tuning import STANDARD
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.errors import BrokenChain, SetUpError
+from tidemark.pipeline.event_time.batch import EPOCH, LedgerRow
+from tidemark.pipeline.event_time.firing import WatermarkStep
+from tidemark.pipeline.tables.durable import mend
+from tidemark.pipeline.tables.fencing import replaced
+from tidemark.pipeline.tables.file_statistics import highest, smaller_files
+from tidemark.pipeline.tables.handle import Handle, create_table
+from tidemark.pipeline.tables.merging import merge_small_files
+from tidemark.pipeline.tables.opening import Opening, read_opening, require_known_format
+from tidemark.pipeline.tables.query import Row, rows_of
+from tidemark.pipeline.tables.schemas import LEDGER, find_table, is_table
+from tidemark.pipeline.tables.store_errors import STORE_ERRORS
+from tidemark.pipeline.tuning import STANDARD
 
 _ROW: Final = frozenset(field.name for field in fields(LedgerRow))
 _KEEP_HOURS: Final = 1

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.tables.file_statistics import statistics_of
-from pipeline.tables.files import files_in, read, write
-from pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.file_statistics import statistics_of
+from tidemark.pipeline.tables.files import files_in, read, write
+from tidemark.pipeline.tables.handle import Handle
 
 
 def merge_small_files(handle: Handle, file_bytes: int, many: int, *, by: int | None) -> bool:

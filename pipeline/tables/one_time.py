@@ -8,14 +8,14 @@ from typing import Final
 
 from deltalake import DeltaTable
 
-from pipeline.errors import SetUpError
-from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.policy import Policy
-from pipeline.event_time.user_totals import UserTotals
-from pipeline.tables.durable import intact_version
-from pipeline.tables.ledger import Ledger
-from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, EVENT_IDS, PANES, find_table, results_of
-from pipeline.tables.transactions import (
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.tables.durable import intact_version
+from tidemark.pipeline.tables.ledger import Ledger
+from tidemark.pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, EVENT_IDS, PANES, find_table, results_of
+from tidemark.pipeline.tables.transactions import (
     CLOSED_APP,
     COMPACTION_APP,
     CORRECTED_APP,

@@ -10,14 +10,14 @@ from dataclasses import asdict, dataclass, fields, replace
 from importlib.metadata import version
 from typing import Any, Final, Self
 
-from pipeline.errors import SetUpError
-from pipeline.event_time import rules
-from pipeline.event_time.policy import AllIdle, Policy, TimeOf
-from pipeline.event_time.reports import Report
-from pipeline.event_time.strategies import STRATEGIES
-from pipeline.event_time.user_totals import UserTotals
-from pipeline.event_time.windows.kinds import KINDS
-from pipeline.pseudonyms import Pseudonyms
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.policy import AllIdle, Policy, TimeOf
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.strategies import STRATEGIES
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.event_time.windows.kinds import KINDS
+from tidemark.pipeline.pseudonyms import Pseudonyms
 
 FORMAT: Final = 1
 """The format of warehouses that this version writes. A change that older versions would misread has a new number."""

@@ -16,11 +16,11 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.fs import DeltaStorageHandler
 
-from pipeline.errors import SetUpError
-from pipeline.tables.dictionary import About
-from pipeline.tables.durable import local
-from pipeline.tables.handle import create_table
-from pipeline.tables.schemas import TableSpec
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.tables.dictionary import About
+from tidemark.pipeline.tables.durable import local
+from tidemark.pipeline.tables.handle import create_table
+from tidemark.pipeline.tables.schemas import TableSpec
 
 _AT_ONCE: Final = 8
 _ABOUT: Final = About("a writer", ("writer",), "never", "all of it", {"writer": "its number"})

@@ -9,16 +9,16 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from pipeline import columns as c
-from pipeline.errors import Unreachable
-from pipeline.event_time.policy import Policy
-from pipeline.event_time.reports import Report
-from pipeline.event_time.user_totals import UserTotals
-from pipeline.event_time.windows.grid import Grid
-from pipeline.measures import MEASURES, PARTS, Display
-from pipeline.tables import dictionary
-from pipeline.tables.dictionary import COMMENT, About
-from pipeline.tables.store_errors import one_line
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.errors import Unreachable
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.measures import MEASURES, PARTS, Display
+from tidemark.pipeline.tables import dictionary
+from tidemark.pipeline.tables.dictionary import COMMENT, About
+from tidemark.pipeline.tables.store_errors import one_line
 
 VERSIONS_KEPT: Final = ("delta.logRetentionDuration", "delta.deletedFileRetentionDuration")
 """Properties: how long earlier versions of a table can be read."""

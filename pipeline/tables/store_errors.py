@@ -11,7 +11,7 @@ from deltalake.exceptions import DeltaError, SchemaMismatchError
 STORE_ERRORS: Final = (DeltaError, OSError, pa.ArrowInvalid)
 _STORE_TEXT: Final = re.compile(r"Object Store error|Object at location|Parquet error|Generic (?!DeltaTable)\w+ error")
 _DEFECT_TEXT: Final = re.compile(r"\b(Schema|Cast|Arrow|sql parser) error\b|during planning")
-_OWN_FILES: Final = Path(__file__).parents[2]
+_OWN_FILES: Final = Path(__file__).resolve().parents[2]
 
 
 def one_line(error: BaseException) -> str:

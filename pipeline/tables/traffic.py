@@ -12,10 +12,10 @@ from typing import Any, Final
 import pyarrow.fs as pafs
 from deltalake import DeltaTable
 
-from pipeline.runtime.disk import Purpose, Traffic
-from pipeline.tables.files import store_of
-from pipeline.tables.schemas import OWN, TableSpec, find_table
-from pipeline.tables.transactions import COMPACTION_APP, ERASED_APP, ERASING_APP
+from tidemark.pipeline.runtime.disk import Purpose, Traffic
+from tidemark.pipeline.tables.files import store_of
+from tidemark.pipeline.tables.schemas import OWN, TableSpec, find_table
+from tidemark.pipeline.tables.transactions import COMPACTION_APP, ERASED_APP, ERASING_APP
 
 _AT_ONCE: Final = 16
 _APPENDED: Final = {spec.name for spec in OWN}

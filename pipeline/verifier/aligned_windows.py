@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline.event_time.windows.base import Windows
-from pipeline.event_time.windows.cumulate import Cumulate
-from pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.base import Windows
+from tidemark.pipeline.event_time.windows.cumulate import Cumulate
+from tidemark.pipeline.event_time.windows.grid import Grid
 
 # The windows of each pane, and where sessions are counted also the windows that start up to a gap after it.
 _WINDOWS_OF_PANES_SQL: Final = """

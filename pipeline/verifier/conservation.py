@@ -2,23 +2,23 @@
 
 from typing import Final, NamedTuple
 
-from command_line.counts import counted
-from pipeline import columns as c
-from pipeline.event_time import rules
-from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.policy import TimeOf
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.session import Sessions
-from pipeline.tables.schemas import DEAD_LETTERS, ERASURES, PANES
-from pipeline.tables.transactions import ERASED_EVENTS_APP, ERASING_APP
-from pipeline.verifier import count_windows, periodic_sums, queries, session_sums
-from pipeline.verifier.aligned_windows import aligned
-from pipeline.verifier.published_results import AnyResult, PublishedReport, PublishedTotals, published_results
-from pipeline.verifier.verification import Finding, time_text
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
-from pipeline.verifier.zone_calendar import ends_of
+from tidemark.command_line.counts import counted
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.event_time.policy import TimeOf
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, ERASURES, PANES
+from tidemark.pipeline.tables.transactions import ERASED_EVENTS_APP, ERASING_APP
+from tidemark.pipeline.verifier import count_windows, periodic_sums, queries, session_sums
+from tidemark.pipeline.verifier.aligned_windows import aligned
+from tidemark.pipeline.verifier.published_results import AnyResult, PublishedReport, PublishedTotals, published_results
+from tidemark.pipeline.verifier.verification import Finding, time_text
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
+from tidemark.pipeline.verifier.zone_calendar import ends_of
 
 _EVENT_COUNT_SQL: Final = "CAST(coalesce(sum(page_views + clicks), 0) AS BIGINT)"
 _QUARTER_MS: Final = 900_000

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from pipeline.event_time.batch import EPOCH
-from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, EVENT_IDS, PANES
-from pipeline.tables.transactions import (
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, EVENT_IDS, PANES
+from tidemark.pipeline.tables.transactions import (
     COMPACTION_APP,
     CORRECTED_APP,
     FENCED_APP,
@@ -12,9 +12,9 @@ from pipeline.tables.transactions import (
     WRITER_APP,
     WRITTEN_APP,
 )
-from pipeline.verifier.published_results import published_results
-from pipeline.verifier.verification import Finding
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
+from tidemark.pipeline.verifier.published_results import published_results
+from tidemark.pipeline.verifier.verification import Finding
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 _REACHED: Final = (WRITER_APP, FENCED_APP, COMPACTION_APP, FORGOTTEN_APP)
 _WRITTEN: Final = {

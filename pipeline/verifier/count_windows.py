@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from command_line.counts import counted
-from pipeline.event_time.windows.count import Counts
-from pipeline.verifier import queries
-from pipeline.verifier.published_results import PublishedReport
-from pipeline.verifier.verification import Finding
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
+from tidemark.command_line.counts import counted
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.verifier import queries
+from tidemark.pipeline.verifier.published_results import PublishedReport
+from tidemark.pipeline.verifier.verification import Finding
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 # With every `size`-th event of a key its last `size` events are a window.
 _FULL_SQL: Final = """

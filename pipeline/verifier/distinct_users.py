@@ -5,13 +5,13 @@ from typing import Any, Final, NamedTuple
 
 from datasketches import hll_sketch, hll_union
 
-from pipeline import columns as c
-from pipeline.measures import Join
-from pipeline.verifier import queries
-from pipeline.verifier.periodic_sums import is_whole_sql, with_sums
-from pipeline.verifier.published_results import PublishedReport
-from pipeline.verifier.verification import Finding, Row
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.measures import Join
+from tidemark.pipeline.verifier import queries
+from tidemark.pipeline.verifier.periodic_sums import is_whole_sql, with_sums
+from tidemark.pipeline.verifier.published_results import PublishedReport
+from tidemark.pipeline.verifier.verification import Finding, Row
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 _LG_K: Final = 12
 _EXACT_UP_TO: Final = 300

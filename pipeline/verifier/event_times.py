@@ -3,14 +3,14 @@
 from functools import partial
 from typing import Final, NamedTuple
 
-from pipeline import columns as c
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.session import Sessions
-from pipeline.verifier import queries
-from pipeline.verifier.periodic_sums import is_whole_sql, with_sums
-from pipeline.verifier.published_results import PublishedReport
-from pipeline.verifier.verification import Finding, Row, time_text
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.verifier import queries
+from tidemark.pipeline.verifier.periodic_sums import is_whole_sql, with_sums
+from tidemark.pipeline.verifier.published_results import PublishedReport
+from tidemark.pipeline.verifier.verification import Finding, Row, time_text
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 _TIMES_SQL: Final = {
     c.FIRST_SEEN: "CAST(first_seen AS BIGINT) / 1000",

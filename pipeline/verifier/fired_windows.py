@@ -2,19 +2,19 @@
 
 from typing import Final
 
-from command_line.counts import counted
-from pipeline import columns as c
-from pipeline.event_time.windows.base import Windows
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.session import Sessions
-from pipeline.tables.schemas import CORRECTIONS
-from pipeline.verifier import event_times, queries
-from pipeline.verifier.aligned_windows import aligned
-from pipeline.verifier.published_results import AnyResult, PublishedReport, PublishedTotals, published_results
-from pipeline.verifier.verification import Finding, Row, time_text
-from pipeline.verifier.warehouse_snapshot import NEVER_PUBLISHED, WarehouseSnapshot
-from pipeline.verifier.zone_calendar import follows
+from tidemark.command_line.counts import counted
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.windows.base import Windows
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.tables.schemas import CORRECTIONS
+from tidemark.pipeline.verifier import event_times, queries
+from tidemark.pipeline.verifier.aligned_windows import aligned
+from tidemark.pipeline.verifier.published_results import AnyResult, PublishedReport, PublishedTotals, published_results
+from tidemark.pipeline.verifier.verification import Finding, Row, time_text
+from tidemark.pipeline.verifier.warehouse_snapshot import NEVER_PUBLISHED, WarehouseSnapshot
+from tidemark.pipeline.verifier.zone_calendar import follows
 
 _EVENT_COUNTS: Final = {c.PAGE_VIEWS, c.CLICKS}
 _INVALID_TOTALS_SQL: Final = (

@@ -6,10 +6,10 @@ from typing import Final
 
 import pyarrow as pa
 
-from pipeline.errors import SetUpError
-from pipeline.tables.ledger import require_warehouse
-from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, EVENT_IDS, LEDGER, PANES
-from pipeline.verifier import (
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.tables.ledger import require_warehouse
+from tidemark.pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, EVENT_IDS, LEDGER, PANES
+from tidemark.pipeline.verifier import (
     conservation,
     copied_tables,
     fired_windows,
@@ -21,8 +21,8 @@ from pipeline.verifier import (
     unique_events,
     watermark_order,
 )
-from pipeline.verifier.verification import Finding, Verification
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, first_line, read
+from tidemark.pipeline.verifier.verification import Finding, Verification
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, first_line, read
 
 _MOST_READS: Final = 3
 """Attempts to find all tables unchanged by others, before violations are reported."""

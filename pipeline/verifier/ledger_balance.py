@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from pipeline.event_time.batch import EPOCH
-from pipeline.verifier import queries
-from pipeline.verifier.verification import Finding
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.verifier import queries
+from tidemark.pipeline.verifier.verification import Finding
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 _ROW: Final = "ledger: batch {batch}, partition {partition}"
 _VERDICTS_SQL: Final = "counted + too_late + future + malformed + {duplicate} + {erased} + {left_out}"

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from pipeline.verifier.verification import Finding
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
+from tidemark.pipeline.verifier.verification import Finding
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 _NOT_CONTIGUOUS_SQL: Final = """
 SELECT * FROM (

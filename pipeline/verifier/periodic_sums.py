@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from command_line.counts import counted
-from pipeline import columns as c
-from pipeline.verifier import queries
-from pipeline.verifier.aligned_windows import aligned
-from pipeline.verifier.published_results import PublishedReport
-from pipeline.verifier.verification import Finding, Row, time_text
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
+from tidemark.command_line.counts import counted
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.verifier import queries
+from tidemark.pipeline.verifier.aligned_windows import aligned
+from tidemark.pipeline.verifier.published_results import PublishedReport
+from tidemark.pipeline.verifier.verification import Finding, Row, time_text
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 # Panes of calendar windows store the window. Where sessions are counted, a pane is also compared with later windows.
 _CALENDAR_SQL: Final = """

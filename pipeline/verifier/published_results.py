@@ -4,14 +4,14 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pipeline import columns as c
-from pipeline.event_time import rules
-from pipeline.event_time.reports import Report
-from pipeline.event_time.user_totals import UserTotals
-from pipeline.tables.opening import report_from_json
-from pipeline.tables.transactions import CORRECTED_APP
-from pipeline.verifier.verification import Row, time_text
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, sql_name
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.tables.opening import report_from_json
+from tidemark.pipeline.tables.transactions import CORRECTED_APP
+from tidemark.pipeline.verifier.verification import Row, time_text
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, sql_name
 
 _STORED_AS: Final = "tidemark.report"
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Final
 
-from command_line.counts import counted
-from pipeline.event_time import rules
-from pipeline.tables.schemas import CORRECTIONS
-from pipeline.verifier.published_results import PublishedReport, PublishedResult
-from pipeline.verifier.verification import EXAMPLES_OF_EACH, Finding
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
+from tidemark.command_line.counts import counted
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.tables.schemas import CORRECTIONS
+from tidemark.pipeline.verifier.published_results import PublishedReport, PublishedResult
+from tidemark.pipeline.verifier.verification import EXAMPLES_OF_EACH, Finding
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 _COMPARED_SQL: Final = """
 SELECT {cell}, sum(actual_rows) AS actual_rows, sum(expected_rows) AS expected_rows, {sums} FROM (

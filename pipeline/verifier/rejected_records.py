@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from pipeline.tables.schemas import DEAD_LETTERS
-from pipeline.verifier import queries
-from pipeline.verifier.verification import Finding
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS
+from tidemark.pipeline.verifier import queries
+from tidemark.pipeline.verifier.verification import Finding
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 _REASONS: Final = ("too_late", "future", "malformed", "partly_late", "erased")
 _COMMITTED_SQL: Final = "(SELECT * FROM dead_letters WHERE batch IN (SELECT batch FROM ledger)) AS dead"

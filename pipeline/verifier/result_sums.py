@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from command_line.counts import counted
-from pipeline import columns as c
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.session import Sessions
-from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, PANES
-from pipeline.verifier import (
+from tidemark.command_line.counts import counted
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, PANES
+from tidemark.pipeline.verifier import (
     count_windows,
     distinct_users,
     event_times,
@@ -16,9 +16,9 @@ from pipeline.verifier import (
     session_sums,
     user_sums,
 )
-from pipeline.verifier.published_results import AnyResult, PublishedReport, PublishedTotals, published_results
-from pipeline.verifier.verification import Finding
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
+from tidemark.pipeline.verifier.published_results import AnyResult, PublishedReport, PublishedTotals, published_results
+from tidemark.pipeline.verifier.verification import Finding
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 _TO_ONE_WINDOW: Final = ("report", "topic", '"partition"', '"offset"', "window_start_ms", "window_end_ms")
 # Dead letters that were removed by age cannot be compared.

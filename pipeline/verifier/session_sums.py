@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from command_line.counts import counted
-from pipeline.event_time.windows.session import Sessions
-from pipeline.verifier import queries
-from pipeline.verifier.periodic_sums import difference
-from pipeline.verifier.published_results import PublishedReport
-from pipeline.verifier.verification import Finding, time_text
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
+from tidemark.command_line.counts import counted
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.verifier import queries
+from tidemark.pipeline.verifier.periodic_sums import difference
+from tidemark.pipeline.verifier.published_results import PublishedReport
+from tidemark.pipeline.verifier.verification import Finding, time_text
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 # A part keeps its session open from its first event on, or from what had closed when it came if that is later, to a gap
 # after its last event. A session is a stretch of time in which some part of the key is open.

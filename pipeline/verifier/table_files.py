@@ -13,11 +13,11 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from deltalake.fs import DeltaStorageHandler
 
-from command_line.counts import counted
-from pipeline.tables.schemas import LEDGER, OWN, USER_TOTALS, result_of
-from pipeline.verifier.published_results import definition
-from pipeline.verifier.verification import Finding, Row
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, first_line
+from tidemark.command_line.counts import counted
+from tidemark.pipeline.tables.schemas import LEDGER, OWN, USER_TOTALS, result_of
+from tidemark.pipeline.verifier.published_results import definition
+from tidemark.pipeline.verifier.verification import Finding, Row
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, first_line
 
 _FIXED: Final = {spec.name: spec for spec in (*OWN, USER_TOTALS)}
 _LATER: Final = {

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from pipeline.event_time import rules
-from pipeline.tables.schemas import EVENT_IDS
-from pipeline.verifier import queries
-from pipeline.verifier.verification import Finding
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.tables.schemas import EVENT_IDS
+from tidemark.pipeline.verifier import queries
+from tidemark.pipeline.verifier.verification import Finding
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 _COMMITTED_SQL: Final = "(SELECT * FROM event_ids WHERE batch IN (SELECT batch FROM ledger)) AS ids"
 _TOO_MANY_IDS_SQL: Final = f"""

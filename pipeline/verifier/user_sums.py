@@ -4,13 +4,13 @@ import zlib
 from collections.abc import Collection
 from typing import Final
 
-from command_line.counts import counted
-from pipeline import columns as c
-from pipeline.event_time import rules
-from pipeline.verifier import queries
-from pipeline.verifier.published_results import PublishedTotals
-from pipeline.verifier.verification import Finding, Row, time_text
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
+from tidemark.command_line.counts import counted
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.verifier import queries
+from tidemark.pipeline.verifier.published_results import PublishedTotals
+from tidemark.pipeline.verifier.verification import Finding, Row, time_text
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 _SUMS: Final = ("page_views", "clicks", "sessions", "first_ms", "last_ms")
 # A part with `sessions` counts this many final sessions; the other parts are merged within the gap.

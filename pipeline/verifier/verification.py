@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from command_line.counts import counted
-from pipeline.event_time import rules
+from tidemark.command_line.counts import counted
+from tidemark.pipeline.event_time import rules
 
 Row = dict[str, Any]
 EXAMPLES_OF_EACH: Final = 2

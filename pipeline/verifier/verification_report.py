@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from command_line.counts import counted
-from command_line.terminal import Console, Table, styled
-from pipeline.verifier.verification import Verification
+from tidemark.command_line.counts import counted
+from tidemark.command_line.terminal import Console, Table, styled
+from tidemark.pipeline.verifier.verification import Verification
 
 
 def show(verification: Verification, console: Console | None = None) -> None:

@@ -7,10 +7,10 @@ from typing import Final
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
-from pipeline.event_time import rules
-from pipeline.event_time.batch import EPOCH
-from pipeline.tables.opening import Opening
-from pipeline.tables.schemas import (
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.tables.opening import Opening
+from tidemark.pipeline.tables.schemas import (
     CORRECTIONS,
     DEAD_LETTERS,
     ERASED_USERS,
@@ -20,8 +20,8 @@ from pipeline.tables.schemas import (
     PANES,
     is_table,
 )
-from pipeline.tables.transactions import CLOSED_APP, COMPACTION_APP, REMOVED_APP, WRITER_APP
-from pipeline.verifier.verification import Row
+from tidemark.pipeline.tables.transactions import CLOSED_APP, COMPACTION_APP, REMOVED_APP, WRITER_APP
+from tidemark.pipeline.verifier.verification import Row
 
 NEVER_PUBLISHED: Final = -1
 _ATTEMPTS: Final = 100

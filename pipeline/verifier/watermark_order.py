@@ -6,10 +6,10 @@ moves ahead of the service's clock.
 
 from typing import Final
 
-from pipeline.event_time import rules
-from pipeline.event_time.batch import EPOCH
-from pipeline.verifier.verification import Finding, time_text
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.verifier.verification import Finding, time_text
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 _DISAGREEMENTS_SQL: Final = """
 SELECT batch, min({name}) AS lowest, CASE WHEN count({name}) = count(*) THEN max({name}) END AS other FROM ledger

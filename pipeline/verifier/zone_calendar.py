@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.calendar import Calendar
 
 _STEP_MS: Final = 900_000
 """Today the clocks of every zone differ from UTC by a multiple of this."""

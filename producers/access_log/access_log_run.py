@@ -8,26 +8,26 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final, Protocol
 
-from command_line.counts import counted
-from command_line.printable import say
-from producers.access import access_of
-from producers.access_log.files import files_of, unread_of
-from producers.access_log.follow import Chunk, Follower
-from producers.access_log.format_check import FormatCheck
-from producers.access_log.formats import format_of
-from producers.access_log.line_metrics import LineCounts, serve
-from producers.access_log.log_position import LogPosition
-from producers.access_log.outcome import LineOutcome
-from producers.access_log.sessions import Sessions
-from producers.access_log.state import RunState, state_records
-from producers.access_log.state_topic import StateTopic
-from producers.access_log.stdin import StandardInput
-from producers.access_log.transactions import Transactions
-from producers.access_log.visits import VisitRules, Visits
-from producers.broker import Target, partitions_of_topic
-from producers.errors import SetupError
-from producers.pseudonym import Pseudonyms
-from producers.signals import stop_on_signals
+from tidemark.command_line.counts import counted
+from tidemark.command_line.printable import say
+from tidemark.producers.access import access_of
+from tidemark.producers.access_log.files import files_of, unread_of
+from tidemark.producers.access_log.follow import Chunk, Follower
+from tidemark.producers.access_log.format_check import FormatCheck
+from tidemark.producers.access_log.formats import format_of
+from tidemark.producers.access_log.line_metrics import LineCounts, serve
+from tidemark.producers.access_log.log_position import LogPosition
+from tidemark.producers.access_log.outcome import LineOutcome
+from tidemark.producers.access_log.sessions import Sessions
+from tidemark.producers.access_log.state import RunState, state_records
+from tidemark.producers.access_log.state_topic import StateTopic
+from tidemark.producers.access_log.stdin import StandardInput
+from tidemark.producers.access_log.transactions import Transactions
+from tidemark.producers.access_log.visits import VisitRules, Visits
+from tidemark.producers.broker import Target, partitions_of_topic
+from tidemark.producers.errors import SetupError
+from tidemark.producers.pseudonym import Pseudonyms
+from tidemark.producers.signals import stop_on_signals
 
 _STDIN: Final = Path("-")
 _POLL_S: Final = 0.25

@@ -5,13 +5,13 @@ from typing import Any, Final
 
 import click
 
-from command_line.verbs import Verb
-from producers.access_log.options import access_log_options
+from tidemark.command_line.verbs import Verb
+from tidemark.producers.access_log.options import access_log_options
 
 
 def _access_log(**options: Any) -> int:
     # Imported late, so that `--help` does not wait for the patterns of bots.
-    from producers.access_log.access_log_run import execute
+    from tidemark.producers.access_log.access_log_run import execute
 
     click.echo(execute(Namespace(**options)))
     return 0

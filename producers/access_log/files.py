@@ -10,8 +10,8 @@ from pathlib import Path
 from stat import S_ISLNK
 from typing import Final, NamedTuple
 
-from producers.access_log.compression import COMPRESSIONS
-from producers.errors import SetupError
+from tidemark.producers.access_log.compression import COMPRESSIONS
+from tidemark.producers.errors import SetupError
 
 _COUNT: Final = r"\d{1,5}"
 """A suffix of at most this many digits counts rotations, the lowest being the newest; a longer suffix is a date."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from producers.access_log.files import LogFile, files_of
-from producers.access_log.log_position import HEAD, FilePosition, LogPosition
-from producers.access_log.open_file import BLOCK_BYTES, LONGEST_LINE, FileReplaced, OpenFile, head_of
+from tidemark.producers.access_log.files import LogFile, files_of
+from tidemark.producers.access_log.log_position import HEAD, FilePosition, LogPosition
+from tidemark.producers.access_log.open_file import BLOCK_BYTES, LONGEST_LINE, FileReplaced, OpenFile, head_of
 
 
 class Line(NamedTuple):

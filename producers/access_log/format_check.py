@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from command_line.counts import counted
-from producers.access_log.formats import name_of_format
-from producers.access_log.outcome import LineOutcome
-from producers.errors import SetupError
+from tidemark.command_line.counts import counted
+from tidemark.producers.access_log.formats import name_of_format
+from tidemark.producers.access_log.outcome import LineOutcome
+from tidemark.producers.errors import SetupError
 
 _FIRST_LINES: Final = 100
 """If a run starts with this many lines, all malformed, its format is wrong."""

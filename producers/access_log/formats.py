@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
-from producers.access_log.json_lines import CADDY, GOOGLE, TRAEFIK, json_format
-from producers.access_log.request_fields import LineParser
-from producers.access_log.text_lines import text_format
+from tidemark.producers.access_log.json_lines import CADDY, GOOGLE, TRAEFIK, json_format
+from tidemark.producers.access_log.request_fields import LineParser
+from tidemark.producers.access_log.text_lines import text_format
 
 _COMMON: Final = '$remote_addr $identity $remote_user [$time_local] "$request" $status $body_bytes_sent'
 _COMBINED: Final = f'{_COMMON} "$http_referer" "$http_user_agent"'

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from producers.access_log.request import Request
-from producers.access_log.request_fields import HEADERS, LineParser, missing, request_of
+from tidemark.producers.access_log.request import Request
+from tidemark.producers.access_log.request_fields import HEADERS, LineParser, missing, request_of
 
 FIELDS: Final = {
     "address": "remote_addr",

@@ -8,9 +8,9 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from http_server.metrics_server import serve_registry
-from producers.access_log.outcome import LineOutcome
-from producers.errors import SetupError
+from tidemark.http_server.metrics_server import serve_registry
+from tidemark.producers.access_log.outcome import LineOutcome
+from tidemark.producers.errors import SetupError
 
 LINES: Final = "tidemark_access_log_lines"
 

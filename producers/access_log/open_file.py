@@ -5,10 +5,10 @@ import os
 from pathlib import Path
 from typing import Final
 
-from producers.access_log.compression import BROKEN, COMPRESSIONS
-from producers.access_log.files import FileId, LogFile
-from producers.access_log.log_position import HEAD
-from producers.errors import SetupError
+from tidemark.producers.access_log.compression import BROKEN, COMPRESSIONS
+from tidemark.producers.access_log.files import FileId, LogFile
+from tidemark.producers.access_log.log_position import HEAD
+from tidemark.producers.errors import SetupError
 
 BLOCK_BYTES: Final = 1 << 20
 """Number of bytes that are read at a time."""

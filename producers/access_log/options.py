@@ -7,14 +7,14 @@ from urllib.parse import unquote_plus
 
 import click
 
-from command_line.times import duration_ms, instant_ms
-from command_line.types import Parsed, named
-from command_line.verbs import SectionOption
-from producers.access import access_options
-from producers.access_log.formats import JSON, TEXT, format_of
-from producers.access_log.json_lines import FIELDS
-from producers.options import KAFKA, batch_options
-from producers.units import length_ms
+from tidemark.command_line.times import duration_ms, instant_ms
+from tidemark.command_line.types import Parsed, named
+from tidemark.command_line.verbs import SectionOption
+from tidemark.producers.access import access_options
+from tidemark.producers.access_log.formats import JSON, TEXT, format_of
+from tidemark.producers.access_log.json_lines import FIELDS
+from tidemark.producers.options import KAFKA, batch_options
+from tidemark.producers.units import length_ms
 
 
 def _name(text: str) -> str:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
-from schemas.time_texts import moment_of
+from tidemark.schemas.time_texts import moment_of
 
 _MONTHS: Final = "JanFebMarAprMayJunJulAugSepOctNovDec"
 _LETTERS: Final = 3
@@ -42,8 +42,8 @@ class Request:
 def time_ms(text: str) -> int:
     """Returns the milliseconds since 1970 of a logged time.
 
-    `text` is like `01/May/2024:12:00:00 +0000`, a text of `schemas.time_texts` with a time zone, or a number of seconds
-    (with an optional fraction), milliseconds, microseconds or nanoseconds. Raises ValueError for anything
+    `text` is like `01/May/2024:12:00:00 +0000`, a text of `schemas/time_texts.py` with a time zone, or a number of
+    seconds (with an optional fraction), milliseconds, microseconds or nanoseconds. Raises ValueError for anything
     else, and for a time that is not after 1970 and before the year 10000.
     """
     if len(text) > _LONGEST_TIME:

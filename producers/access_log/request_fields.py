@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from producers.access_log.client_address import client_address
-from producers.access_log.request import Request, time_ms
+from tidemark.producers.access_log.client_address import client_address
+from tidemark.producers.access_log.request import Request, time_ms
 
 LineParser = Callable[[str], Request]
 """Raises ValueError for a line that is not of the format."""

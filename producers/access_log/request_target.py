@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote_plus
 
-from producers.session_ids import without_session_ids
+from tidemark.producers.session_ids import without_session_ids
 
 # White space outside ASCII is part of a target: nginx logs it unchanged.
 _REQUEST_LINE: Final = re.compile(r"([A-Z][A-Z0-9_-]*+) ([^\x00-\x20\x7f]++) HTTP/\d(?:\.\d)?", re.ASCII)

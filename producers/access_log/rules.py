@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
-from producers.access_log.outcome import LineOutcome
-from producers.access_log.paths import is_asset, is_probe
-from producers.access_log.request import Request
-from producers.access_log.request_target import canonical, parse_target
-from producers.access_log.whole_url import is_whole_url
-from producers.collect.contract import AGENT_LENGTH
-from producers.robots import is_robot
+from tidemark.producers.access_log.outcome import LineOutcome
+from tidemark.producers.access_log.paths import is_asset, is_probe
+from tidemark.producers.access_log.request import Request
+from tidemark.producers.access_log.request_target import canonical, parse_target
+from tidemark.producers.access_log.whole_url import is_whole_url
+from tidemark.producers.collect.contract import AGENT_LENGTH
+from tidemark.producers.robots import is_robot
 
 _OK: Final = (200, 304)
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from producers.access_log.log_position import LogPosition
-from producers.access_log.outcome import LineOutcome
-from producers.access_log.sessions import Session, UserSessions
+from tidemark.producers.access_log.log_position import LogPosition
+from tidemark.producers.access_log.outcome import LineOutcome
+from tidemark.producers.access_log.sessions import Session, UserSessions
 
 _SEPARATOR: Final = b"\x00"
 _VERSION: Final = 1

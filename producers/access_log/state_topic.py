@@ -8,10 +8,10 @@ from typing import Final
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import ConfigResource, OffsetSpec, ResourceType
 
-from producers.access_log.state import RunState, StateRecord
-from producers.broker import Target, admin, create_topic, partitions_of
-from producers.errors import SetupError
-from producers.partition import partition_of
+from tidemark.producers.access_log.state import RunState, StateRecord
+from tidemark.producers.broker import Target, admin, create_topic, partitions_of
+from tidemark.producers.errors import SetupError
+from tidemark.producers.partition import partition_of
 
 _CONFIG: Final = {
     "cleanup.policy": "compact",

@@ -4,8 +4,8 @@ import os
 import select
 from typing import Final
 
-from producers.access_log.follow import Chunk, lines_from
-from producers.access_log.open_file import BLOCK_BYTES, LONGEST_LINE
+from tidemark.producers.access_log.follow import Chunk, lines_from
+from tidemark.producers.access_log.open_file import BLOCK_BYTES, LONGEST_LINE
 
 _STDIN: Final = 0
 

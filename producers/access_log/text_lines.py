@@ -4,10 +4,10 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from producers.access_log.escapes import unescaped
-from producers.access_log.log_format import VARIABLES, nginx_format
-from producers.access_log.request import Request
-from producers.access_log.request_fields import LineParser, missing, request_of
+from tidemark.producers.access_log.escapes import unescaped
+from tidemark.producers.access_log.log_format import VARIABLES, nginx_format
+from tidemark.producers.access_log.request import Request
+from tidemark.producers.access_log.request_fields import LineParser, missing, request_of
 
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w++)\}|(\w++))", re.ASCII)
 _NEEDED: Final = {

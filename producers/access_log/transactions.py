@@ -8,13 +8,13 @@ from typing import Any, Final
 import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException
 
-from producers.access_log.state import StateRecord
-from producers.broker import Target
-from producers.delivery import Delivery
-from producers.encode import arrow_schema, encode
-from producers.errors import DeliveryError, SetupError
-from producers.partition import partition_of
-from producers.publish import Publisher
+from tidemark.producers.access_log.state import StateRecord
+from tidemark.producers.broker import Target
+from tidemark.producers.delivery import Delivery
+from tidemark.producers.encode import arrow_schema, encode
+from tidemark.producers.errors import DeliveryError, SetupError
+from tidemark.producers.partition import partition_of
+from tidemark.producers.publish import Publisher
 
 _ABORT_S: Final = 5.0
 _AT_ONCE: Final = 100_000

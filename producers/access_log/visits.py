@@ -5,18 +5,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from producers.access_log.follow import Line
-from producers.access_log.format_check import MalformedLine
-from producers.access_log.open_file import LONGEST_LINE
-from producers.access_log.outcome import LineOutcome
-from producers.access_log.request import Request
-from producers.access_log.request_fields import LineParser
-from producers.access_log.request_target import canonical_path, parse_target, selected_query
-from producers.access_log.rules import judge
-from producers.access_log.sessions import Sessions
-from producers.access_log.whole_url import without_site
-from producers.collect.contract import AGENT_LENGTH
-from producers.pseudonym import Pseudonyms
+from tidemark.producers.access_log.follow import Line
+from tidemark.producers.access_log.format_check import MalformedLine
+from tidemark.producers.access_log.open_file import LONGEST_LINE
+from tidemark.producers.access_log.outcome import LineOutcome
+from tidemark.producers.access_log.request import Request
+from tidemark.producers.access_log.request_fields import LineParser
+from tidemark.producers.access_log.request_target import canonical_path, parse_target, selected_query
+from tidemark.producers.access_log.rules import judge
+from tidemark.producers.access_log.sessions import Sessions
+from tidemark.producers.access_log.whole_url import without_site
+from tidemark.producers.collect.contract import AGENT_LENGTH
+from tidemark.producers.pseudonym import Pseudonyms
 
 _BYTE_ORDER_MARK: Final = "\ufeff"
 

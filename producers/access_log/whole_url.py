@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from producers.access_log.request import Request
-from producers.access_log.request_fields import site_of
+from tidemark.producers.access_log.request import Request
+from tidemark.producers.access_log.request_fields import site_of
 
 _WHOLE: Final = re.compile(r"(?i)([A-Z][A-Z0-9_-]*+ )(https?)://([^/?#@ ]++)(?=[/? ])/?+")
 

@@ -14,10 +14,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from http_server.exposition import Exposition
-from producers.collect.intake import Intake
-from producers.collect.refusals import FirstRefusals
-from producers.collect.snippet import SNIPPET
+from tidemark.http_server.exposition import Exposition
+from tidemark.producers.collect.intake import Intake
+from tidemark.producers.collect.refusals import FirstRefusals
+from tidemark.producers.collect.snippet import SNIPPET
 
 _SNIPPET_HEADERS: Final = {
     "Cache-Control": "public, max-age=3600",

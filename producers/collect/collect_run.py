@@ -4,18 +4,18 @@ from argparse import Namespace
 
 import click
 
-from command_line.printable import say
-from producers.access import access_of
-from producers.broker import Target, partitions_of_topic
-from producers.collect.app import application
-from producers.collect.intake import Intake
-from producers.collect.rates import Rates
-from producers.collect.refusals import FirstRefusals
-from producers.collect.request_metrics import Metrics
-from producers.collect.server import listener, serve, server
-from producers.collect.sink import KafkaSink
-from producers.collect.variety import Variety
-from producers.errors import DeliveryError
+from tidemark.command_line.printable import say
+from tidemark.producers.access import access_of
+from tidemark.producers.broker import Target, partitions_of_topic
+from tidemark.producers.collect.app import application
+from tidemark.producers.collect.intake import Intake
+from tidemark.producers.collect.rates import Rates
+from tidemark.producers.collect.refusals import FirstRefusals
+from tidemark.producers.collect.request_metrics import Metrics
+from tidemark.producers.collect.server import listener, serve, server
+from tidemark.producers.collect.sink import KafkaSink
+from tidemark.producers.collect.variety import Variety
+from tidemark.producers.errors import DeliveryError
 
 
 def _report(sentence: str) -> None:

@@ -3,13 +3,13 @@
 from argparse import Namespace
 from typing import Any, Final
 
-from command_line.verbs import Verb
-from producers.collect.options import collect_options
+from tidemark.command_line.verbs import Verb
+from tidemark.producers.collect.options import collect_options
 
 
 def _collect(**options: Any) -> int:
     # Imported late, so that `--help` does not wait for the server.
-    from producers.collect.collect_run import execute
+    from tidemark.producers.collect.collect_run import execute
 
     execute(Namespace(**options))
     return 0

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from producers.session_ids import without_session_ids_in_path
+from tidemark.producers.session_ids import without_session_ids_in_path
 
 BODY_BYTES: Final = 65_536
 """The limit of browsers for the pending bytes of `sendBeacon`."""

@@ -10,15 +10,15 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from http_server.body import TooLarge, TooSlow, read_body
-from producers.collect.contract import BODY_BYTES, Event
-from producers.collect.rates import Rates
-from producers.collect.reading import MAX_AGE_MS, MalformedBody, Objection, Record, RejectedEvent, read
-from producers.collect.request_client import address_of, agent_of, opted_out
-from producers.collect.request_metrics import Metrics, RequestOutcome
-from producers.collect.sink import KafkaSink, Unavailable
-from producers.collect.variety import Variety
-from producers.robots import is_robot
+from tidemark.http_server.body import TooLarge, TooSlow, read_body
+from tidemark.producers.collect.contract import BODY_BYTES, Event
+from tidemark.producers.collect.rates import Rates
+from tidemark.producers.collect.reading import MAX_AGE_MS, MalformedBody, Objection, Record, RejectedEvent, read
+from tidemark.producers.collect.request_client import address_of, agent_of, opted_out
+from tidemark.producers.collect.request_metrics import Metrics, RequestOutcome
+from tidemark.producers.collect.sink import KafkaSink, Unavailable
+from tidemark.producers.collect.variety import Variety
+from tidemark.producers.robots import is_robot
 
 ANY_ORIGIN: Final = "*"
 BODY_S: Final = 10.0

@@ -9,11 +9,11 @@ from typing import Any, Final
 import click
 from pydantic_core import Url, ValidationError
 
-from command_line.types import Parsed
-from command_line.verbs import SectionOption
-from producers.access import access_options
-from producers.options import broker_options
-from producers.units import length_ms, rate, whole
+from tidemark.command_line.types import Parsed
+from tidemark.command_line.verbs import SectionOption
+from tidemark.producers.access import access_options
+from tidemark.producers.options import broker_options
+from tidemark.producers.units import length_ms, rate, whole
 
 ANY: Final = "*"
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*]+")

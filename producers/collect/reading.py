@@ -8,9 +8,9 @@ from typing import Any, Final, NamedTuple, assert_never
 
 from pydantic import ValidationError
 
-from producers.collect.contract import Event, RequestBody
-from producers.collect.lenient_json import loads
-from producers.encode import encode_one
+from tidemark.producers.collect.contract import Event, RequestBody
+from tidemark.producers.collect.lenient_json import loads
+from tidemark.producers.encode import encode_one
 
 MAX_AGE_MS: Final = 10 * 60_000
 """Default of the maximal age of an event: old events of one client delay the results of a quiet site."""

@@ -2,7 +2,7 @@
 
 from starlette.requests import Request
 
-from producers.collect.contract import AGENT_LENGTH
+from tidemark.producers.collect.contract import AGENT_LENGTH
 
 
 def opted_out(request: Request) -> bool:

@@ -7,11 +7,11 @@ from typing import Final
 
 from starlette.applications import Starlette
 
-from http_server.limits import Limits
-from http_server.listening import listen
-from http_server.server import Server
-from producers.errors import SetupError
-from producers.signals import stop_on_signals
+from tidemark.http_server.limits import Limits
+from tidemark.http_server.listening import listen
+from tidemark.http_server.server import Server
+from tidemark.producers.errors import SetupError
+from tidemark.producers.signals import stop_on_signals
 
 LIMITS: Final = Limits(connections=512)
 

@@ -8,9 +8,9 @@ from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from producers.broker import Target
-from producers.collect.reading import Record
-from producers.delivery import Delivery, client_options
+from tidemark.producers.broker import Target
+from tidemark.producers.collect.reading import Record
+from tidemark.producers.delivery import Delivery, client_options
 
 _TICK_S: Final = 0.005
 """Interval of polling the client, in the event loop's own thread, so that no lock is needed."""

@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from typing import Final
 
-from producers.collect.rates import Rates, client_key
+from tidemark.producers.collect.rates import Rates, client_key
 
 PERIOD_S: Final = 3_600
 REMEMBERED: Final = 500_000

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AclOperation
 
-from kafka_access import reasons
-from kafka_access.reasons import advertised_sentence, forbidden_sentence, is_refusal, refusal_sentence
-from kafka_access.settings import Access
 from tests.support.certificates import Authority, Pair
 from tests.support.waiting import PATIENCE_S
+from tidemark.kafka_access import reasons
+from tidemark.kafka_access.reasons import advertised_sentence, forbidden_sentence, is_refusal, refusal_sentence
+from tidemark.kafka_access.settings import Access
 
 BOOTSTRAP = "b:9093/bootstrap"
 ALERT = f"ssl://{BOOTSTRAP}: Receive failed: error:0A000412:ssl/tls alert bad certificate: SSL alert number 42"

@@ -8,11 +8,11 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 from pydantic import BaseModel, ValidationError
 
-from kafka_access.errors import AccessError
-from kafka_access.java import java_options
-from kafka_access.librdkafka import librdkafka_options
-from kafka_access.settings import JavaAccess
 from tests.support.certificates import Authority
+from tidemark.kafka_access.errors import AccessError
+from tidemark.kafka_access.java import java_options
+from tidemark.kafka_access.librdkafka import librdkafka_options
+from tidemark.kafka_access.settings import JavaAccess
 
 MARK = "hunter2bqkz"
 MODULES = "org.apache.kafka.common.security"

@@ -6,8 +6,8 @@ from benchmarks.collect.load import request, send
 from benchmarks.collect.part import COLLECTOR, KAFKA, PEER, Plan, render
 from benchmarks.collect.peer import PEER as APPLICATION
 from benchmarks.errors import BenchmarkError
-from producers.collect.reading import read
 from tests.producers.collect.collect_client import NOW_MS, served
+from tidemark.producers.collect.reading import read
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,8 @@ from benchmarks.duel.contestant import Arena
 from benchmarks.duel.flink import FlinkSql
 from benchmarks.duel.judgement import Summary, Verdict, judge, summary
 from benchmarks.duel.scenario import BOUND_MS, MINUTE_MS, MUST_COUNT, Cell, Kind, Scenario, kind_of, scenario
-from producers.encode import header
-from schemas import WRITER_ID, load_schemas
+from tidemark.producers.encode import header
+from tidemark.schemas import WRITER_ID, load_schemas
 
 TRUTH: dict[Cell, int] = {
     ("good-1", 0): 3,

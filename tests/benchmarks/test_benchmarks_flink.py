@@ -18,10 +18,10 @@ from benchmarks.peers.flink.check import check
 from benchmarks.peers.flink.cluster import PROGRAM, drain_settings
 from benchmarks.task import Drain, Reports, Task
 from dev.flink import OPENS, command, compiler, locked_jars, version
-from pipeline.errors import SetUpError
-from producers.truth import COUNTS, Truth
 from tests.setup.test_java import fake
 from tests.support.processes import SMALL_DRIVER
+from tidemark.pipeline.errors import SetUpError
+from tidemark.producers.truth import COUNTS, Truth
 
 MINUTE = 60_000
 Row = tuple[str, int, int, int]

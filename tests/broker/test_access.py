@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
-import producers.cli
+import tidemark.producers.cli
 from demo.children import free_port
-from pipeline.cli import main
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.processes import Process
 from tests.support.secured_broker import LOST, MARK, PASSWORD, SecuredBroker, secured_broker
 from tests.support.sockets import family, listening
 from tests.support.waiting import wait_for
+from tidemark.pipeline.cli import main
 
 pytestmark = [pytest.mark.broker, pytest.mark.jvm]
 
@@ -162,7 +162,7 @@ def environment(prefix: str, tree: Tree) -> dict[str, str]:
 
 
 def simulate(address: str, *options: str) -> int:
-    return producers.cli.main(["simulate", "--bootstrap-servers", address, "--topic", TOPIC, *options])
+    return tidemark.producers.cli.main(["simulate", "--bootstrap-servers", address, "--topic", TOPIC, *options])
 
 
 def run(warehouse: Path, *options: str) -> int:
@@ -227,7 +227,7 @@ def test_no_output_contains_a_secret(secured: SecuredBroker, enter: Enter, tmp_p
     enter(secured.at("SASL"), by_password(secured))
     assert simulate(secured.at("SASL"), "--events", str(EVENTS), "--rate", "0", "--event-rate", "10") == 0
     arguments = ["run", "--topic", TOPIC, "--warehouse", str(warehouse), "--batch.interval", "200ms"]
-    with Process([sys.executable, "-m", "pipeline.cli", *arguments], tmp_path / "log", told) as service:
+    with Process([sys.executable, "-m", "tidemark.pipeline.cli", *arguments], tmp_path / "log", told) as service:
         wait_for(lambda: "batch_committed" in service.said, PATIENCE_S, "a batch")
         wait_for(lambda: "MicroBatchScan" in plans(page), PATIENCE_S, "a batch on Spark's page")
         seen = {"log": service.said, "arguments": arguments_of_all(), "plans": plans(page)}

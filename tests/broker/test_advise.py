@@ -7,14 +7,14 @@ from statistics import median_low
 
 import pytest
 
-from pipeline.app import open_service
-from pipeline.reading.advice.bounds_advice import outcomes_of
-from pipeline.settings.model import Settings
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.support.topic_writer import Raw, event, send
 from tests.support.warehouse import milliseconds, rows
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.reading.advice.bounds_advice import outcomes_of
+from tidemark.pipeline.settings.model import Settings
 
 pytestmark = pytest.mark.broker
 

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pipeline.app import open_service
-from pipeline.event_time.checks import DETAILS, Check
-from producers.encode import encode_one, header
-from schemas import load_schemas
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import settings_of
 from tests.support.topic_writer import Raw, event, send, value_of
 from tests.support.warehouse import page_views, rows
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.event_time.checks import DETAILS, Check
+from tidemark.producers.encode import encode_one, header
+from tidemark.schemas import load_schemas
 
 NOW = 1_790_820_000_000
 SKEW_MS = 300_000

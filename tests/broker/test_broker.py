@@ -13,8 +13,8 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from demo.broker import Broker
-from pipeline.errors import SetUpError
 from tests.support.kafka_cluster import Cluster, container_cluster, docker_answers
+from tidemark.pipeline.errors import SetUpError
 
 pytestmark = pytest.mark.broker
 

@@ -14,21 +14,21 @@ from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient
 from pyspark.logger import PySparkLogger
 
-from pipeline.app import open_service
-from pipeline.cli import main
-from pipeline.commands.preflight.broker_checks import Cluster
-from pipeline.commands.preflight.check_result import CheckResult, Level, results_of
-from pipeline.commands.preflight.preflight import check_results
-from pipeline.commands.preflight.warehouse_checks import check_start
-from pipeline.instants import now_ms
-from pipeline.kafka.topic import connect
-from pipeline.settings.model import Settings
 from tests.support.check_results import worst
 from tests.support.environment import remove_settings
 from tests.support.kafka_cluster import Cluster as Kafka
 from tests.support.services import ANY_TIMESTAMP, settings_of
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.commands.preflight.broker_checks import Cluster
+from tidemark.pipeline.commands.preflight.check_result import CheckResult, Level, results_of
+from tidemark.pipeline.commands.preflight.preflight import check_results
+from tidemark.pipeline.commands.preflight.warehouse_checks import check_start
+from tidemark.pipeline.instants import now_ms
+from tidemark.pipeline.kafka.topic import connect
+from tidemark.pipeline.settings.model import Settings
 
 pytestmark = pytest.mark.slow
 

@@ -10,19 +10,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipeline.app import serve
-from pipeline.commands.preflight import machine_checks
-from pipeline.commands.preflight.check_result import CheckResult, Level, results_of
-from pipeline.commands.preflight.preflight import check_results
-from pipeline.commands.preflight.warehouse_checks import check_reports, check_store
-from pipeline.instants import now_ms
-from pipeline.results.layout import create_tables
-from pipeline.runtime.jars import locked
-from pipeline.settings.model import KafkaSettings, Settings, SparkSettings
-from pipeline.settings.report_settings import WindowSettings
 from tests.setup.mirror import serving
 from tests.support.check_results import worst
 from tests.support.environment import remove_settings
+from tidemark.pipeline.app import serve
+from tidemark.pipeline.commands.preflight import machine_checks
+from tidemark.pipeline.commands.preflight.check_result import CheckResult, Level, results_of
+from tidemark.pipeline.commands.preflight.preflight import check_results
+from tidemark.pipeline.commands.preflight.warehouse_checks import check_reports, check_store
+from tidemark.pipeline.instants import now_ms
+from tidemark.pipeline.results.layout import create_tables
+from tidemark.pipeline.runtime.jars import locked
+from tidemark.pipeline.settings.model import KafkaSettings, Settings, SparkSettings
+from tidemark.pipeline.settings.report_settings import WindowSettings
 
 pytestmark = pytest.mark.slow
 CLOSED = {"spark.authenticate": "true"}
@@ -62,7 +62,7 @@ def test_the_store_is_tried_and_left_as_it_was(tmp_path: Path, *, existing: bool
 
 
 def test_a_store_that_lets_two_writers_commit_a_version_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.tables.probe._winners", lambda _: 2)
+    monkeypatch.setattr("tidemark.pipeline.tables.probe._winners", lambda _: 2)
     (seen,) = results_of("warehouse", lambda: check_store(str(tmp_path)))
     assert seen.level is Level.FAIL
     assert "let 2 of 8 writers commit the same version" in seen.message
@@ -83,7 +83,7 @@ def test_a_port_in_use_warns_if_a_tidemark_service_has_it_and_otherwise_fails(
     monkeypatch: pytest.MonkeyPatch, *, serves: bool
 ) -> None:
     if not serves:
-        monkeypatch.setattr("pipeline.reading.health_client._ANSWER_S", 0.2)
+        monkeypatch.setattr("tidemark.pipeline.reading.health_client._ANSWER_S", 0.2)
     settings = Settings(warehouse="w", kafka=KafkaSettings(bootstrap_servers="b", topic="t"), metrics={"port": 0})  # type: ignore[arg-type] # as a file has it
     with closing(serve(settings)) if serves else socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1] if isinstance(taken, socket.socket) else taken.port
@@ -111,7 +111,7 @@ def test_jars_that_are_missing_are_not_fetched(tmp_path: Path, monkeypatch: pyte
 
 
 def test_jars_of_another_version_of_spark_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.commands.preflight.machine_checks.version", lambda _: "3.5.0")
+    monkeypatch.setattr("tidemark.pipeline.commands.preflight.machine_checks.version", lambda _: "3.5.0")
     monkeypatch.setenv("TIDEMARK_JARS_CACHE", str(tmp_path))
     monkeypatch.setenv("TIDEMARK_MAVEN_MIRROR", "http://127.0.0.1:1")
     assert "but PySpark is 3.5.0: install tidemark-lake again" in next(machine_checks.check_jars()).message

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli import main
-from pipeline.commands.preflight.record_checks import likely_format
-from pipeline.instants import now_ms
 from tests.support.kafka_cluster import Cluster
 from tests.support.topic_writer import Raw, event, send, value_of
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.commands.preflight.record_checks import likely_format
+from tidemark.pipeline.instants import now_ms
 
 MakeTopic = Callable[..., str]
 MAPPED = """

@@ -10,18 +10,18 @@ from typing import Any, Final
 import fastavro
 import pytest
 
-from pipeline.decoding.decode import reader
-from pipeline.kafka.ranges import TopicRanges
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import KafkaSettings, SparkSettings
-from producers.encode import header
-from schemas.fields import EventFields, EventSchemas
 from tests.fuzz.bulk import Bulk
 from tests.fuzz.random_versions import Kind, Version, is_same, random_kind
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import MAPPED, NOW, record
 from tests.support.kafka_cluster import Cluster
 from tests.support.seeds import SEED
+from tidemark.pipeline.decoding.decode import reader
+from tidemark.pipeline.kafka.ranges import TopicRanges
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import KafkaSettings, SparkSettings
+from tidemark.producers.encode import header
+from tidemark.schemas.fields import EventFields, EventSchemas
 
 pytestmark = pytest.mark.broker
 

@@ -7,10 +7,6 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.app import open_service
-from pipeline.event_time.firing import Firing
-from pipeline.results.publication import Publication
-from pipeline.tuning import STANDARD, Tuning
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of
@@ -18,6 +14,10 @@ from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import latest_batch, records, rows
 from tests.transcripts.random_transcript import random_transcript
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.event_time.firing import Firing
+from tidemark.pipeline.results.publication import Publication
+from tidemark.pipeline.tuning import STANDARD, Tuning
 
 pytestmark = pytest.mark.broker
 

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from deltalake.exceptions import DeltaError
 
-from pipeline.amend.correction_run import correct
-from pipeline.amend.late_corrections import LetterSelection, apply_corrections
-from pipeline.app import open_service
-from pipeline.settings.model import Settings
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
 from tests.support.topic_writer import event, send
 from tests.support.warehouse import forget, milliseconds, rows
+from tidemark.pipeline.amend.correction_run import correct
+from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.settings.model import Settings
 
 pytestmark = pytest.mark.broker
 

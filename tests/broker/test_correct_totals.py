@@ -8,16 +8,16 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from pipeline.amend.late_corrections import LetterSelection, apply_corrections
-from pipeline.app import open_service
-from pipeline.settings.model import Settings
-from pipeline.tuning import Tuning
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of
 from tests.support.topic_writer import Raw, event, send
 from tests.support.warehouse import rows, user_totals
+from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tuning import Tuning
 
 pytestmark = pytest.mark.broker
 

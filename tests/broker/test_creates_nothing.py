@@ -9,9 +9,9 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from demo.broker import Broker
-from pipeline import cli
-from producers import cli as producers_cli
 from tests.support.waiting import wait_for
+from tidemark.pipeline import cli
+from tidemark.producers import cli as producers_cli
 
 pytestmark = pytest.mark.slow
 PATIENCE_S = 600

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.amend.late_corrections import LetterSelection, apply_corrections
-from pipeline.app import open_service
-from pipeline.cli import main
-from pipeline.settings.model import Settings
-from producers.encode import encode_one, header
-from schemas import load_schemas
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
 from tests.support.topic_writer import Raw, event
 from tests.support.warehouse import page_views, rows, user_totals
+from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.settings.model import Settings
+from tidemark.producers.encode import encode_one, header
+from tidemark.schemas import load_schemas
 
 pytestmark = pytest.mark.broker
 

@@ -11,17 +11,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from pipeline.app import open_service
-from pipeline.event_time.checks import DETAILS, Check
-from pipeline.settings.model import Settings
-from producers.cli import main as produce
-from producers.truth import COUNTS, Truth
 from tests.support.against_truth import assert_matches_truth
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import Clock, settings_of
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import rows, table
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.event_time.checks import DETAILS, Check
+from tidemark.pipeline.settings.model import Settings
+from tidemark.producers.cli import main as produce
+from tidemark.producers.truth import COUNTS, Truth
 
 pytestmark = pytest.mark.broker
 

@@ -7,10 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.amend.erase.erasure import erase_person, persons_rows
-from pipeline.amend.late_corrections import LetterSelection, apply_corrections
-from pipeline.app import open_service
-from pipeline.errors import TransientError
 from tests.support.conservation import assert_conserved
 from tests.support.every_file import files_with
 from tests.support.kafka_cluster import Cluster
@@ -19,6 +15,10 @@ from tests.support.services import ANY_TIMESTAMP, Clock, running, settings_of
 from tests.support.topic_writer import Raw, event
 from tests.support.waiting import wait_for
 from tests.support.warehouse import page_views, rows
+from tidemark.pipeline.amend.erase.erasure import erase_person, persons_rows
+from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.errors import TransientError
 
 pytestmark = pytest.mark.broker
 

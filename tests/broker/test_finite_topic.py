@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.app import open_service
-from pipeline.cli import main
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import Clock, settings_of
 from tests.support.topic_writer import Raw, event, send
 from tests.support.warehouse import rows
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.cli import main
 
 pytestmark = pytest.mark.broker
 

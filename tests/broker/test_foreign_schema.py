@@ -11,17 +11,6 @@ import fastavro
 import pyarrow as pa
 import pytest
 
-from pipeline.app import open_service
-from pipeline.cli import main
-from pipeline.decoding.decode import decoded, reader
-from pipeline.errors import SetUpError
-from pipeline.fold.duplicates import require_event_id
-from pipeline.instants import now_ms
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import Settings, SparkSettings
-from producers.encode import header
-from schemas import load_schemas
-from schemas.fields import EventFields, EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
@@ -29,6 +18,17 @@ from tests.support.services import settings_of
 from tests.support.time_texts import TIME_TEXTS
 from tests.support.topic_writer import Raw, send, value_of
 from tests.support.warehouse import page_views, rows
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.decoding.decode import decoded, reader
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.fold.duplicates import require_event_id
+from tidemark.pipeline.instants import now_ms
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import Settings, SparkSettings
+from tidemark.producers.encode import header
+from tidemark.schemas import load_schemas
+from tidemark.schemas.fields import EventFields, EventSchemas
 
 NOW = 1_790_820_000_000
 ID = 1047

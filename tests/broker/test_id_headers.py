@@ -11,17 +11,17 @@ from confluent_kafka.schema_registry import header_schema_id_serializer
 from confluent_kafka.schema_registry.common.serde import SchemaId
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-from pipeline.app import open_service
-from pipeline.settings.model import Settings
-from producers.encode import encode_one
-from schemas import load_schemas
-from schemas.fields import CONTENT_ID_HEADER, GLOBAL_ID_HEADER, GUID_HEADER
 from tests.support.conservation import assert_conserved
 from tests.support.imitated_registry import imitated_registry, subject
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import settings_of
 from tests.support.topic_writer import Raw, send
 from tests.support.warehouse import rows
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.settings.model import Settings
+from tidemark.producers.encode import encode_one
+from tidemark.schemas import load_schemas
+from tidemark.schemas.fields import CONTENT_ID_HEADER, GLOBAL_ID_HEADER, GUID_HEADER
 
 pytestmark = pytest.mark.broker
 

@@ -7,19 +7,6 @@ from typing import Any
 
 import pytest
 
-from pipeline.amend.late_corrections import LetterSelection, apply_corrections
-from pipeline.app import open_service
-from pipeline.cli import main
-from pipeline.commands.preflight.check_result import Level
-from pipeline.commands.preflight.warehouse_checks import check_start
-from pipeline.errors import SetUpError
-from pipeline.event_time.checks import DETAILS, Check
-from pipeline.instants import now_ms
-from pipeline.kafka.topic import connect
-from pipeline.settings.model import Settings
-from producers.cli import main as producers
-from producers.kinds import MALFORMED
-from producers.truth import Truth
 from tests.producers.recount import decode, decode_json
 from tests.support.against_truth import assert_matches_truth
 from tests.support.conservation import assert_conserved
@@ -28,6 +15,19 @@ from tests.support.services import settings_of
 from tests.support.topic_reader import consumed
 from tests.support.topic_writer import Raw, send
 from tests.support.warehouse import page_views, rows
+from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.commands.preflight.check_result import Level
+from tidemark.pipeline.commands.preflight.warehouse_checks import check_start
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.checks import DETAILS, Check
+from tidemark.pipeline.instants import now_ms
+from tidemark.pipeline.kafka.topic import connect
+from tidemark.pipeline.settings.model import Settings
+from tidemark.producers.cli import main as producers
+from tidemark.producers.kinds import MALFORMED
+from tidemark.producers.truth import Truth
 
 pytestmark = pytest.mark.broker
 

@@ -5,16 +5,16 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipeline.amend.late_corrections import LetterSelection, apply_corrections
-from pipeline.app import open_service
-from pipeline.errors import SetUpError
-from pipeline.reading.sql_views import live_view_sql
-from pipeline.settings.model import Settings
-from pipeline.tables.engines import Engine
 from tests.support.kafka_cluster import Cluster
 from tests.support.live_views import READERS, by_delta_rs, cells
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
 from tests.support.topic_writer import event
+from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.reading.sql_views import live_view_sql
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.engines import Engine
 
 pytestmark = pytest.mark.broker
 

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from pipeline.amend.late_corrections import LetterSelection, apply_corrections
-from pipeline.app import open_service
-from pipeline.settings.model import Settings
-from pipeline.tuning import Tuning
 from tests.support.kafka_cluster import Cluster
 from tests.support.live_views import READERS, cells
 from tests.support.seeds import drawn
 from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of, take
 from tests.support.topic_writer import Raw, event
+from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tuning import Tuning
 
 pytestmark = pytest.mark.broker
 

@@ -14,10 +14,6 @@ import pytest
 from confluent_kafka import TopicPartition
 
 from demo.topics import admin
-from pipeline.app import open_service
-from pipeline.cli import main
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import Settings
 from tests.deploy.files import ROOT, commands_of
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
@@ -26,6 +22,10 @@ from tests.support.services import ANY_TIMESTAMP, running
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import forget, has_read, page_views, rows
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import Settings
 
 pytestmark = pytest.mark.broker
 

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from pipeline.app import open_service
 from tests.deploy.files import ROOT, commands_of
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
@@ -24,6 +23,7 @@ from tests.support.services import settings_of
 from tests.support.topic_writer import Raw, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import page_views, rows
+from tidemark.pipeline.app import open_service
 
 pytestmark = pytest.mark.broker
 

@@ -6,22 +6,22 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.amend.erase.erasure import persons_rows
-from pipeline.amend.erase.future_events import drop_later
-from pipeline.amend.erase.person import Person
-from pipeline.amend.erase.person_tables import PersonalTables
-from pipeline.amend.late_corrections import LetterSelection, apply_corrections
-from pipeline.app import open_service
-from pipeline.cli import main
-from pipeline.errors import SetUpError
-from pipeline.pseudonyms import Pseudonyms
-from pipeline.settings.model import Settings
 from tests.support.conservation import assert_conserved
 from tests.support.every_file import files_with
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
 from tests.support.topic_writer import Raw, event, value_of
 from tests.support.warehouse import page_views, rows, user_totals
+from tidemark.pipeline.amend.erase.erasure import persons_rows
+from tidemark.pipeline.amend.erase.future_events import drop_later
+from tidemark.pipeline.amend.erase.person import Person
+from tidemark.pipeline.amend.erase.person_tables import PersonalTables
+from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.pseudonyms import Pseudonyms
+from tidemark.pipeline.settings.model import Settings
 
 pytestmark = pytest.mark.broker
 

@@ -9,18 +9,18 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from pipeline.decoding.decode import reader
-from pipeline.kafka.broker_errors import is_of_broker
-from pipeline.kafka.ranges import TopicRanges
-from pipeline.runtime.connector import SOURCE
-from pipeline.runtime.spark import spark_session
-from pipeline.runtime.spark_errors import cause_in
-from pipeline.settings.model import KafkaSettings, SparkSettings
-from schemas import load_schemas
-from schemas.fields import EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP
+from tidemark.pipeline.decoding.decode import reader
+from tidemark.pipeline.kafka.broker_errors import is_of_broker
+from tidemark.pipeline.kafka.ranges import TopicRanges
+from tidemark.pipeline.runtime.connector import SOURCE
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.runtime.spark_errors import cause_in
+from tidemark.pipeline.settings.model import KafkaSettings, SparkSettings
+from tidemark.schemas import load_schemas
+from tidemark.schemas.fields import EventSchemas
 
 pytestmark = pytest.mark.broker
 

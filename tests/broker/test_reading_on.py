@@ -7,14 +7,14 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 
 from demo.topics import admin
-from pipeline.app import open_service
-from pipeline.errors import SetUpError
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, settings_of
 from tests.support.topic_writer import Raw, event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import batches, latest_batch, page_views
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.errors import SetUpError
 
 pytestmark = pytest.mark.broker
 

@@ -10,17 +10,6 @@ import pytest
 from structlog.testing import capture_logs
 
 from demo.children import free_port
-from pipeline.app import open_service
-from pipeline.commands.preflight.record_checks import check_records
-from pipeline.errors import SetUpError, Unreachable
-from pipeline.kafka.registry import Registry
-from pipeline.kafka.topic import connect
-from pipeline.settings.model import Settings
-from pipeline.settings.schema_settings import RegistrySettings
-from producers.encode import encode_one
-from schemas import load_schemas
-from schemas.fields import CONTENT_ID_HEADER
-from schemas.references import with_types
 from tests.support.conservation import assert_conserved
 from tests.support.imitated_registry import imitated_registry, subject
 from tests.support.kafka_cluster import Cluster
@@ -28,6 +17,17 @@ from tests.support.schema_registry import SchemaRegistry, schema_registry
 from tests.support.services import settings_of
 from tests.support.topic_writer import Raw, send
 from tests.support.warehouse import rows
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.commands.preflight.record_checks import check_records
+from tidemark.pipeline.errors import SetUpError, Unreachable
+from tidemark.pipeline.kafka.registry import Registry
+from tidemark.pipeline.kafka.topic import connect
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.settings.schema_settings import RegistrySettings
+from tidemark.producers.encode import encode_one
+from tidemark.schemas import load_schemas
+from tidemark.schemas.fields import CONTENT_ID_HEADER
+from tidemark.schemas.references import with_types
 
 NOW = 1_790_820_000_000
 OURS = load_schemas()[1]

@@ -12,17 +12,17 @@ import pytest
 from structlog.testing import capture_logs
 
 from demo.broker import Broker
-from pipeline.app import open_service
-from pipeline.cli import main
-from pipeline.errors import TransientError, Unreachable
-from pipeline.kafka.topic import Topic, connect
-from pipeline.settings.model import KafkaSettings, Settings
 from tests.support.conservation import assert_conserved
 from tests.support.folded import record
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import settings_of
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.errors import TransientError, Unreachable
+from tidemark.pipeline.kafka.topic import Topic, connect
+from tidemark.pipeline.settings.model import KafkaSettings, Settings
 
 MakeTopic = Callable[..., str]
 Refused = Callable[..., str]

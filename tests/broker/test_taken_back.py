@@ -6,11 +6,6 @@ from typing import Any
 
 import pytest
 
-from pipeline.app import open_service
-from pipeline.cli import main
-from pipeline.instants import now_ms
-from pipeline.settings.model import Settings
-from pipeline.tuning import Tuning
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.live_views import READERS, cells
@@ -18,6 +13,11 @@ from tests.support.seeds import drawn
 from tests.support.services import ANY_TIMESTAMP, settings_of, take
 from tests.support.topic_writer import Raw, event
 from tests.support.warehouse import rows
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.instants import now_ms
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tuning import Tuning
 
 pytestmark = pytest.mark.broker
 

@@ -8,11 +8,6 @@ import pytest
 from confluent_kafka import TopicPartition
 
 from demo.topics import admin
-from pipeline.app import open_service
-from pipeline.errors import SetUpError, TransientError
-from pipeline.kafka.ranges import TopicRanges
-from pipeline.service.runner import RunningService
-from pipeline.settings.model import Settings
 from tests.broker.test_reading_on import widen
 from tests.crash.test_mistaken_starts import PATIENCE_S, RULES, START, make_anew
 from tests.support.conservation import assert_conserved
@@ -20,6 +15,11 @@ from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.support.topic_writer import event, send
 from tests.support.warehouse import batches, latest_batch
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.errors import SetUpError, TransientError
+from tidemark.pipeline.kafka.ranges import TopicRanges
+from tidemark.pipeline.service.runner import RunningService
+from tidemark.pipeline.settings.model import Settings
 
 pytestmark = pytest.mark.broker
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from pipeline.app import open_service
-from pipeline.kafka.topic import connect
-from pipeline.settings.model import Settings
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.support.topic_writer import Raw, event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import page_views
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.kafka.topic import connect
+from tidemark.pipeline.settings.model import Settings
 
 pytestmark = pytest.mark.broker
 

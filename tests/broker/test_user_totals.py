@@ -8,14 +8,14 @@ from random import Random
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.app import open_service
-from pipeline.tuning import Tuning
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, LATER, Clock, metric, running, settings_of, take
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import milliseconds, rows, user_totals
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.tuning import Tuning
 
 pytestmark = pytest.mark.broker
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from pipeline.app import open_service
-from producers.encode import encode_one
-from schemas import load_schemas
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import settings_of
 from tests.support.topic_writer import Raw, send
 from tests.support.warehouse import rows
+from tidemark.pipeline.app import open_service
+from tidemark.producers.encode import encode_one
+from tidemark.schemas import load_schemas
 
 pytestmark = pytest.mark.broker
 

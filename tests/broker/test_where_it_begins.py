@@ -8,13 +8,13 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from structlog.testing import capture_logs
 
-from pipeline.app import open_service
-from pipeline.errors import SetUpError
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, settings_of
 from tests.support.topic_writer import event, send
 from tests.support.warehouse import EPOCH, rows
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.errors import SetUpError
 
 pytestmark = pytest.mark.broker
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.runtime.jars import cache
-from producers.cli import main as produce
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.processes import SMALL_DRIVER, Process
 from tests.support.warehouse import records
+from tidemark.pipeline.runtime.jars import cache
+from tidemark.producers.cli import main as produce
 
 pytestmark = [pytest.mark.broker, pytest.mark.jvm, pytest.mark.long]
 
@@ -31,7 +31,16 @@ def test_the_service_runs_without_an_account(
     assert produce(["simulate", *where, "--rate", "0", "--events", str(EVENTS)]) == 0
     warehouse = tmp_path / "warehouse"
     of_home = [f"HOME={tmp_path}"] if home else ["-u", "HOME"]
-    service = [sys.executable, "-m", "pipeline.cli", "run", *where, "--warehouse", str(warehouse), "--until-caught-up"]
+    service = [
+        sys.executable,
+        "-m",
+        "tidemark.pipeline.cli",
+        "run",
+        *where,
+        "--warehouse",
+        str(warehouse),
+        "--until-caught-up",
+    ]
     environment = SMALL_DRIVER | {"TIDEMARK_JARS_CACHE": str(cache())}
     with Process([*AS_ANOTHER, "env", *of_home, *service], tmp_path / "log", environment) as life:
         assert life.wait() == 0, life.said

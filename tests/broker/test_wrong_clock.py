@@ -5,16 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.amend.late_corrections import LetterSelection, apply_corrections
-from pipeline.app import open_service
-from pipeline.cli import main
-from pipeline.event_time.checks import Check
-from pipeline.event_time.policy import TimeOf
-from pipeline.event_time.rules import LATEST_EVENT_MS
-from pipeline.instants import now_ms
-from pipeline.settings.model import Settings
-from schemas import load_schemas
-from schemas.fields import EventSchemas
 from tests.support.conservation import assert_conserved
 from tests.support.folded import NOW, verdicts_of
 from tests.support.kafka_cluster import Cluster
@@ -22,6 +12,16 @@ from tests.support.live_views import READERS, cells
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
 from tests.support.topic_writer import event, send, value_of
 from tests.support.warehouse import latest_batch, page_views, rows
+from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.policy import TimeOf
+from tidemark.pipeline.event_time.rules import LATEST_EVENT_MS
+from tidemark.pipeline.instants import now_ms
+from tidemark.pipeline.settings.model import Settings
+from tidemark.schemas import load_schemas
+from tidemark.schemas.fields import EventSchemas
 
 pytestmark = pytest.mark.jvm
 

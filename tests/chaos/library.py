@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.runtime.jars import cache as jars_cache
+from tidemark.pipeline.runtime.jars import cache as jars_cache
 
 SOURCES = [Path(__file__).with_name(name) for name in ("faults.c", "rules.c", "rules.h")]
 OPTIONS = ("-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror")

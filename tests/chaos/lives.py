@@ -77,7 +77,15 @@ class Lives:
         faults = Faults(self.folder / f"{name}.faults", self.warehouse)
         faults.set(rules)
         environment = {**SMALL_DRIVER, **self.environment, **faults.environment}
-        arguments = [sys.executable, "-m", "pipeline.cli", verb, *self.options, "--warehouse", str(self.warehouse)]
+        arguments = [
+            sys.executable,
+            "-m",
+            "tidemark.pipeline.cli",
+            verb,
+            *self.options,
+            "--warehouse",
+            str(self.warehouse),
+        ]
         process = self.stack.enter_context(Process(arguments, self.folder / f"{name}.log", environment))
         return Command(process, faults)
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 from confluent_kafka.admin import NewPartitions
 
 from demo.topics import admin
-from producers.truth import Truth
 from tests.support.kafka_cluster import Cluster
 from tests.support.processes import Process, producers
+from tidemark.producers.truth import Truth
 
 K = TypeVar("K")
 PARTITIONS = 3

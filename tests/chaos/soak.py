@@ -23,13 +23,13 @@ from rich.table import Table
 from benchmarks.measure import cpu_seconds, resident_bytes
 from demo.broker import Broker
 from demo.children import free_port
-from producers.truth import Truth
 from tests.chaos.lives import processes_of
 from tests.support.against_truth import assert_matches_truth, ledger_version
 from tests.support.processes import Process, producers, tidemark
 from tests.support.seeds import SEED
 from tests.support.summary import Summary
 from tests.support.waiting import wait_for
+from tidemark.producers.truth import Truth
 
 PATIENCE_S = 600
 SAMPLE_S = 20

@@ -20,8 +20,8 @@ PROGRAM = """
 import sys
 import pyarrow as pa
 from deltalake import DeltaTable, Transaction
-from pipeline.tables.files import files_of, read, write
-from pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.files import files_of, read, write
+from tidemark.pipeline.tables.handle import Handle
 
 root, how = sys.argv[1:]
 rows = pa.table({"number": pa.array([1, 2, 3])})

@@ -6,12 +6,12 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.tables.appender import Appender
-from pipeline.tables.handle import create_table
-from pipeline.tables.housekeeping import merge_small_files
-from pipeline.tables.schemas import DEAD_LETTERS
 from tests.chaos.growth import MANY_FILES, scatter
 from tests.support.warehouse import table
+from tidemark.pipeline.tables.appender import Appender
+from tidemark.pipeline.tables.handle import create_table
+from tidemark.pipeline.tables.housekeeping import merge_small_files
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS
 
 pytestmark = pytest.mark.slow
 

@@ -3,10 +3,10 @@
 from collections import Counter
 from pathlib import Path
 
-from producers.truth import Truth
 from tests.support.against_truth import Cell, assert_matches_truth, assert_shows
 from tests.support.conservation import assert_conserved
 from tests.support.warehouse import rows
+from tidemark.producers.truth import Truth
 
 
 def assert_well(warehouse: Path, truth: Truth) -> None:

@@ -11,9 +11,6 @@ import pytest
 from deltalake import DeltaTable
 
 from demo.standalone import CLOSED, HOST
-from pipeline.tables.large import FOLDER
-from producers.cli import main as produce
-from producers.truth import Truth
 from tests.cluster.standalone import cluster_without_python, executors_of
 from tests.object_store.test_lives import LARGE, WAREHOUSE, await_commits
 from tests.support.against_truth import assert_matches_truth
@@ -24,6 +21,9 @@ from tests.support.processes import Process
 from tests.support.seeds import SEED, in_turn
 from tests.support.waiting import wait_for
 from tests.support.warehouse import records
+from tidemark.pipeline.tables.large import FOLDER
+from tidemark.producers.cli import main as produce
+from tidemark.producers.truth import Truth
 
 pytestmark = pytest.mark.broker
 

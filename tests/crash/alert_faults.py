@@ -64,7 +64,7 @@ class Host:
         """Starts the service; returns when its page answers."""
         shared, own = self.folder / "host", self.folder / self.name
         where = ("--bootstrap-servers", self.broker.bootstrap_servers, "--topic", self.name)
-        run = (sys.executable, "-m", "pipeline.cli", "run", *where, "--metrics.port", str(self.port))
+        run = (sys.executable, "-m", "tidemark.pipeline.cli", "run", *where, "--metrics.port", str(self.port))
         # The library of faults leaves the environment of any program but Python.
         faults = ("env", *(f"{name}={value}" for name, value in self.faults.environment.items()))
         command = [*_ON_A_HOST, str(own), str(shared), *faults, *run, "--warehouse", str(shared / "warehouse")]

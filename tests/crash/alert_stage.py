@@ -11,12 +11,12 @@ from threading import Event, Thread
 from confluent_kafka import Producer
 
 from demo.broker import Broker
-from producers.encode import encode_one
 from tests.chaos.rules import Faults
 from tests.support.monitoring import Monitoring, answers
 from tests.support.processes import SMALL_DRIVER, Process
 from tests.support.services import ANY_TIMESTAMP, Clock
 from tests.support.waiting import PATIENCE_S, wait_for
+from tidemark.producers.encode import encode_one
 
 TOPIC = "clicks"
 PARTITIONS = 3
@@ -149,7 +149,7 @@ def service(
     """Starts a service on the warehouse; returns when its page answers."""
     where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", TOPIC, "--metrics.port", str(port))
     options = (*where, "--warehouse", str(folder / "warehouse"), *SETTINGS, *more)
-    command = [sys.executable, "-m", "pipeline.cli", "run", *options]
+    command = [sys.executable, "-m", "tidemark.pipeline.cli", "run", *options]
     with Process(command, folder / f"{port}.log", {**SMALL_DRIVER, **(environment or {})}) as process:
         wait_for(lambda: answers(port, "/healthz") or not process.alive, PATIENCE_S, "an answer of the service")
         assert process.alive, process.said

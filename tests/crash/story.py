@@ -13,11 +13,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from pipeline.settings.model import Settings
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import settings_of
 from tests.support.topic_writer import Raw, event, send
 from tests.support.warehouse import rows
+from tidemark.pipeline.settings.model import Settings
 
 WINDOW_MS = 3_000
 LATENESS_MS = 2_000

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from pipeline.app import open_service
-from pipeline.errors import TransientError
-from pipeline.results import layout
-from pipeline.tuning import Tuning
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.support.topic_writer import event, send
 from tests.support.warehouse import latest_batch, page_views, rows
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.errors import TransientError
+from tidemark.pipeline.results import layout
+from tidemark.pipeline.tuning import Tuning
 
 pytestmark = pytest.mark.broker
 

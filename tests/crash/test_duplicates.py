@@ -10,11 +10,6 @@ import pytest
 from deltalake.exceptions import DeltaError
 from pyspark.sql import SparkSession
 
-from pipeline.app import open_service
-from pipeline.errors import Replaced
-from pipeline.settings.model import Settings
-from producers.cli import main as simulate
-from producers.truth import Truth
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.against_truth import assert_matches_truth, ledger_version, uncommitted_rows
 from tests.support.conservation import assert_conserved
@@ -25,6 +20,11 @@ from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
 from tests.support.topic_writer import Raw, event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import EPOCH, page_views, rows
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.errors import Replaced
+from tidemark.pipeline.settings.model import Settings
+from tidemark.producers.cli import main as simulate
+from tidemark.producers.truth import Truth
 
 pytestmark = pytest.mark.broker
 

@@ -9,12 +9,6 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from pipeline.app import open_service
-from pipeline.errors import TransientError
-from pipeline.fold import driver_chunks
-from pipeline.service.guesses import Guesses
-from pipeline.service.runner import RunningService
-from pipeline.tuning import STANDARD, Tuning
 from tests.crash.store_faults import Refusal, refusing, undeletable
 from tests.crash.story import FAULTY_STEP, PARTITIONS, STEPS, Row, outcome, send_step, story_settings
 from tests.support.against_truth import epochs, uncommitted_rows
@@ -22,6 +16,12 @@ from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock
 from tests.support.warehouse import EPOCH, batches
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.errors import TransientError
+from tidemark.pipeline.fold import driver_chunks
+from tidemark.pipeline.service.guesses import Guesses
+from tidemark.pipeline.service.runner import RunningService
+from tidemark.pipeline.tuning import STANDARD, Tuning
 
 pytestmark = pytest.mark.broker
 

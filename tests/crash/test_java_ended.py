@@ -13,8 +13,6 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 
 from benchmarks.measure import children
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import SparkSettings
 from tests.chaos.library import why_not
 from tests.chaos.rules import Faults
 from tests.chaos.synced import LOGGED, commits, unsynced
@@ -28,6 +26,8 @@ from tests.support.services import ANY_TIMESTAMP
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import records
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import SparkSettings
 
 pytestmark = pytest.mark.jvm
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from producers.truth import Truth
 from tests.support.against_truth import assert_matches_truth, epochs, ledger_version, uncommitted_rows
 from tests.support.kafka_cluster import Cluster
 from tests.support.processes import Process, producers, tidemark
 from tests.support.seeds import SEED
 from tests.support.waiting import wait_for
 from tests.support.warehouse import rows
+from tidemark.producers.truth import Truth
 
 pytestmark = pytest.mark.broker
 

@@ -11,15 +11,15 @@ from deltalake import DeltaTable
 
 from demo.broker import Broker
 from demo.topics import admin
-from pipeline.app import open_service
-from pipeline.errors import SetUpError
-from pipeline.service.runner import RunningService
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import batches, latest_batch, rows
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.service.runner import RunningService
 
 pytestmark = pytest.mark.broker
 

@@ -14,17 +14,6 @@ import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.app import open_service
-from pipeline.errors import Replaced
-from pipeline.event_time.firing import WindowsDue
-from pipeline.results.kind_registry import kind_of
-from pipeline.results.publication import Publication
-from pipeline.service.runner import RunningService
-from pipeline.settings.model import Settings
-from pipeline.tables.appender import Appender
-from pipeline.tables.housekeeping import pane_starts
-from pipeline.tables.schemas import PANES
-from producers.truth import Truth
 from tests.crash.story import PARTITIONS, WINDOW_MS, send_step, story_settings
 from tests.support.against_truth import assert_matches_truth, epochs, ledger_version, uncommitted_rows
 from tests.support.conservation import assert_conserved
@@ -34,6 +23,17 @@ from tests.support.seeds import SEED
 from tests.support.services import ANY_TIMESTAMP, Clock
 from tests.support.waiting import wait_for
 from tests.support.warehouse import EPOCH, rows, table
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.errors import Replaced
+from tidemark.pipeline.event_time.firing import WindowsDue
+from tidemark.pipeline.results.kind_registry import kind_of
+from tidemark.pipeline.results.publication import Publication
+from tidemark.pipeline.service.runner import RunningService
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.appender import Appender
+from tidemark.pipeline.tables.housekeeping import pane_starts
+from tidemark.pipeline.tables.schemas import PANES
+from tidemark.producers.truth import Truth
 
 pytestmark = pytest.mark.broker
 

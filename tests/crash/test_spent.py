@@ -9,9 +9,6 @@ from threading import Event, Thread
 import pytest
 from deltalake.exceptions import DeltaError
 
-from pipeline.app import open_service
-from pipeline.service.runner import RunningService
-from pipeline.settings.model import Settings
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
@@ -19,6 +16,9 @@ from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import EPOCH, batches, has_read, latest_batch, page_views
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.service.runner import RunningService
+from tidemark.pipeline.settings.model import Settings
 
 pytestmark = pytest.mark.broker
 

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Page
 
-from pipeline.reading.dashboard.shared_views import READ_AGAIN
 from tests.support.chromium import window
+from tidemark.pipeline.reading.dashboard.shared_views import READ_AGAIN
 
 PHONE = 390
 DESK = 1200

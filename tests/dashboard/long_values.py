@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
-from pipeline.event_time.policy import Consumer
-from pipeline.event_time.reports import Report
-from pipeline.event_time.strategies import Bounded
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.session import Sessions
 from tests.dashboard.scene import future, malformed, rejected
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
+from tidemark.pipeline.event_time.policy import Consumer
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.strategies import Bounded
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions
 
 DAY: Final = "2024-10-27"
 """The end of summer time in Germany: clocks show the hour from 2 to 3 twice, with the name of the offset."""

@@ -15,24 +15,24 @@ import pyarrow as pa
 from pydantic import SecretStr
 
 from demo.children import free_port
-from http_server.background import Background
-from http_server.listening import listen
-from pipeline.event_time.reports import Report
-from pipeline.event_time.strategies import Bounded
-from pipeline.event_time.windows.grid import Grid
-from pipeline.reading.dashboard.dashboard_access import Guard
-from pipeline.reading.dashboard.dashboard_server import page_server
-from pipeline.reading.dashboard.dashboard_site import site
-from pipeline.reading.dashboard.shared_views import READ_AGAIN
-from pipeline.reading.health_client import service_health
-from pipeline.reading.pages.table_reader import TableReader
-from pipeline.settings.model import MetricsSettings
-from pipeline.tables.appender import Appender
-from pipeline.tables.schemas import DEAD_LETTERS
-from schemas import load_schemas
 from tests.support.topic_writer import value_of
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.site import MINUTE, NOON, POLICY, REPORTS, Event, Site
+from tidemark.http_server.background import Background
+from tidemark.http_server.listening import listen
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.strategies import Bounded
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.reading.dashboard.dashboard_access import Guard
+from tidemark.pipeline.reading.dashboard.dashboard_server import page_server
+from tidemark.pipeline.reading.dashboard.dashboard_site import site
+from tidemark.pipeline.reading.dashboard.shared_views import READ_AGAIN
+from tidemark.pipeline.reading.health_client import service_health
+from tidemark.pipeline.reading.pages.table_reader import TableReader
+from tidemark.pipeline.settings.model import MetricsSettings
+from tidemark.pipeline.tables.appender import Appender
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS
+from tidemark.schemas import load_schemas
 
 EVIL = "<script>document.title='taken'</script>'\"&/../%00"
 """Name of a user and of a page that an attacker sends."""

@@ -11,16 +11,16 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser
 
-from pipeline.event_time.reports import Report
-from pipeline.event_time.strategies import Bounded
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.session import Sessions
-from pipeline.instants import ms_of
 from tests.dashboard.eyes import Eyes, Scheme, eyes
 from tests.dashboard.scene import future, rejected, serving
 from tests.support.chromium import chromium
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.strategies import Bounded
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.instants import ms_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 HOUR = 60 * MINUTE

@@ -11,13 +11,13 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from demo.children import free_port
-from pipeline.instants import now_ms
 from tests.dashboard.eyes import Eyes, Scheme, eyes
 from tests.dashboard.scene import hanging, serving
 from tests.support.chromium import chromium
 from tests.support.processes import tidemark
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
+from tidemark.pipeline.instants import now_ms
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 HOUR_MS = 3_600_000

@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction
 
-from pipeline.cli import main
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.grid import Grid
-from pipeline.instants import ms_of
-from pipeline.reading.ledger_summary import LedgerSummary
-from pipeline.reading.pages.table_reader import CurrentTables, TableReader
-from pipeline.reading.pages.window_sums import earlier_than, windows_of
-from pipeline.tables.transactions import REMOVED_APP
 from tests.dashboard.scene import Served, future, malformed, rejected, serving
 from tests.support.warehouse import rows
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.instants import ms_of
+from tidemark.pipeline.reading.ledger_summary import LedgerSummary
+from tidemark.pipeline.reading.pages.table_reader import CurrentTables, TableReader
+from tidemark.pipeline.reading.pages.window_sums import earlier_than, windows_of
+from tidemark.pipeline.tables.transactions import REMOVED_APP
 
 pytestmark = pytest.mark.slow
 TEN = Grid(10 * MINUTE, 10 * MINUTE)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.reading.pages.paging import page_of
-from pipeline.reading.pages.table_reader import TableReader
-from pipeline.reading.pages.window_sums import rows_of_report, windows_of
-from pipeline.tables.query import Row
 from tests.verify.site import POLICY, REPORTS, Event, Site
+from tidemark.pipeline.reading.pages.paging import page_of
+from tidemark.pipeline.reading.pages.table_reader import TableReader
+from tidemark.pipeline.reading.pages.window_sums import rows_of_report, windows_of
+from tidemark.pipeline.tables.query import Row
 
 NUMBERS = [9, 7, 7, 7, 7, 7, 4, 4, 1]
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Request
 
-from pipeline.cli import main
-from pipeline.tables.handle import create_table
-from pipeline.tables.schemas import LEDGER
 from tests.dashboard.eyes import DESK, PHONE, Scheme, eyes
 from tests.support.chromium import chromium
 from tests.verify.site import MINUTE, NOON, PAGE_VIEWS_ALONE, POLICY, Event, Site
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.tables.handle import create_table
+from tidemark.pipeline.tables.schemas import LEDGER
 
 pytestmark = pytest.mark.slow
 DAY = "2024-05-01"

@@ -10,17 +10,17 @@ from unittest.mock import Mock
 
 import pytest
 
-from pipeline.instants import now_ms
-from pipeline.metrics.exporter import Exporter
-from pipeline.metrics.observer import Observer
-from pipeline.reading.dashboard import dashboard_pages, shared_views
-from pipeline.reading.ledger_summary import read_summary
-from pipeline.reading.pages import table_reader
-from pipeline.settings.model import MetricsSettings
 from tests.dashboard.scene import Answer, Served, hanging, serving
 from tests.metrics.fakes import POLICY, World, frontier
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
+from tidemark.pipeline.instants import now_ms
+from tidemark.pipeline.metrics.exporter import Exporter
+from tidemark.pipeline.metrics.observer import Observer
+from tidemark.pipeline.reading.dashboard import dashboard_pages, shared_views
+from tidemark.pipeline.reading.ledger_summary import read_summary
+from tidemark.pipeline.reading.pages import table_reader
+from tidemark.pipeline.settings.model import MetricsSettings
 
 pytestmark = pytest.mark.slow
 PATHS = ("/", "/reports/page_views", "/users?id=ann", "/dead-letters")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.reading.pages import table_handles
-from pipeline.reading.pages.table_handles import TableHandles
-from pipeline.reading.pages.table_reader import TableReader
-from pipeline.tables.schemas import CORRECTIONS, LEDGER, find_table
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
+from tidemark.pipeline.reading.pages import table_handles
+from tidemark.pipeline.reading.pages.table_handles import TableHandles
+from tidemark.pipeline.reading.pages.table_reader import TableReader
+from tidemark.pipeline.tables.schemas import CORRECTIONS, LEDGER, find_table
 
 
 @pytest.fixture

@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from command_line.counts import counted
-from pipeline.event_time import rules
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.base import Windows
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.cumulate import Cumulate
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.session import Sessions
-from pipeline.instants import span_of
-from pipeline.reading.pages.page_text import sentence_case, share, templates, windows_in_words
-from pipeline.reading.pages.time_axis import Axis
-from pipeline.reading.pages.top_lists import page_zone
-from pipeline.reading.pages.window_names import clock_text, date_text, moment_text, window_name, zone_of_report
+from tidemark.command_line.counts import counted
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.base import Windows
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.cumulate import Cumulate
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.instants import span_of
+from tidemark.pipeline.reading.pages.page_text import sentence_case, share, templates, windows_in_words
+from tidemark.pipeline.reading.pages.time_axis import Axis
+from tidemark.pipeline.reading.pages.top_lists import page_zone
+from tidemark.pipeline.reading.pages.window_names import clock_text, date_text, moment_text, window_name, zone_of_report
 
 SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -224,7 +224,7 @@ def test_a_count_agrees_with_its_noun() -> None:
 
 
 def test_an_estimate_is_marked_wherever_its_name_is_written() -> None:
-    page = templates("pipeline.reading.dashboard").from_string(
+    page = templates("tidemark.pipeline.reading.dashboard").from_string(
         "{{ 'unique_users' | words }}, {{ 'page_views' | words }}"
     )
     assert page.render() == "unique users (about), page views"

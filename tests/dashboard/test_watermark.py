@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.event_time.policy import AllIdle, Policy
-from pipeline.event_time.reports import Report
-from pipeline.event_time.strategies import Bounded, TimeLag
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.session import Sessions
-from pipeline.reading.ledger_summary import Account, LedgerSummary, PartitionStatus
-from pipeline.reading.pages.watermark_lanes import LaneState, explain, lanes_of
-from pipeline.reading.pages.watermark_picture import Picture, picture_of
+from tidemark.pipeline.event_time.policy import AllIdle, Policy
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.strategies import Bounded, TimeLag
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.reading.ledger_summary import Account, LedgerSummary, PartitionStatus
+from tidemark.pipeline.reading.pages.watermark_lanes import LaneState, explain, lanes_of
+from tidemark.pipeline.reading.pages.watermark_picture import Picture, picture_of
 
 NOW = 1_714_564_800_000
 SECOND = 1000

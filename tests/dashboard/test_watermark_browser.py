@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from pipeline.instants import now_ms
 from tests.dashboard.eyes import DESK, PHONE, eyes
 from tests.dashboard.scene import serving
 from tests.dashboard.test_formats_browser import overlapping
 from tests.support.chromium import chromium
 from tests.verify.site import MINUTE, NOON, PAGE_VIEWS_ALONE, Event, Site
+from tidemark.pipeline.instants import now_ms
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 CLOCKS = {

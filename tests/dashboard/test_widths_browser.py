@@ -6,11 +6,11 @@ from urllib.parse import urlencode
 
 import pytest
 
-from pipeline.cli import main
 from tests.dashboard.eyes import PHONE, Eyes, eyes
 from tests.dashboard.long_values import DAY, PAGES, REPORTS, USERS, long_values
 from tests.dashboard.scene import serving
 from tests.support.chromium import chromium
+from tidemark.pipeline.cli import main
 
 pytestmark = pytest.mark.slow
 LAPTOP = 1280

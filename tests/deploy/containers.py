@@ -15,12 +15,12 @@ from confluent_kafka.admin import NewTopic
 
 from demo.children import free_port
 from demo.topics import admin
-from pipeline.runtime.jars import jars_of
-from pipeline.runtime.java import find_java
 from tests.deploy.files import ROOT, services
 from tests.support.brief_java import BRIEF_JVM
 from tests.support.processes import Process
 from tests.support.waiting import PATIENCE_S
+from tidemark.pipeline.runtime.jars import jars_of
+from tidemark.pipeline.runtime.java import find_java
 
 HOST: Final = "127.0.0.1"
 ENTRY: Final = [sys.executable, str(ROOT / "deploy" / "docker" / "entrypoint.py")]

@@ -11,17 +11,17 @@ from typing import Any, Final
 import pytest
 from prometheus_client.registry import Collector
 
-from pipeline.metrics.metric import MetricKind
-from pipeline.metrics.metric_catalogue import CATALOGUE
-from pipeline.metrics.processes import PROCESSES
-from pipeline.reading.dashboard.dashboard_health import Health
-from pipeline.reading.dashboard.page_metrics import PageMetrics
-from pipeline.reading.sql_server.sql_metrics import SqlMetrics
-from producers.access_log.line_metrics import LineCounts
-from producers.collect.request_metrics import Metrics
 from tests.deploy.files import PROMETHEUS, ROOT
 from tests.support.exposed_metrics import names_of
 from tests.support.yaml_text import parsed
+from tidemark.pipeline.metrics.metric import MetricKind
+from tidemark.pipeline.metrics.metric_catalogue import CATALOGUE
+from tidemark.pipeline.metrics.processes import PROCESSES
+from tidemark.pipeline.reading.dashboard.dashboard_health import Health
+from tidemark.pipeline.reading.dashboard.page_metrics import PageMetrics
+from tidemark.pipeline.reading.sql_server.sql_metrics import SqlMetrics
+from tidemark.producers.access_log.line_metrics import LineCounts
+from tidemark.producers.collect.request_metrics import Metrics
 
 FOLDER: Final = PROMETHEUS.parent
 RULES: Final = FOLDER / "rules"

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from pipeline.event_time.policy import Verdict
 from tests.deploy.rules import ALERTMANAGER, FOLDER, RULES, RUNBOOK, alerts, known_names, names_in, rules, tool
 from tests.support.cases import case
 from tests.support.waiting import PATIENCE_S
 from tests.support.yaml_text import parsed
+from tidemark.pipeline.event_time.policy import Verdict
 
 TESTS = sorted((FOLDER / "tests").glob("*.yml"))
 INHIBITIONS = parsed(ALERTMANAGER.read_text())["inhibit_rules"]

@@ -8,13 +8,14 @@ import pytest
 
 from dev.environment import ROOT
 from dev.unpack import unpack
-from pipeline.runtime.connector import connector_jar
 from tests.deploy.wheel import NO_MIRROR, java_variables, run
+from tidemark.pipeline.runtime.connector import connector_jar
 
 pytestmark = pytest.mark.slow
 COUNT = (
-    "import pipeline; from pipeline.runtime.spark import spark_session; from pipeline.settings.model import *; "
-    "print(pipeline.__file__, spark_session(SparkSettings(conf={'spark.driver.memory': '1g'})).range(7).count())"
+    "import tidemark; from tidemark.pipeline.runtime.spark import spark_session; "
+    "from tidemark.pipeline.settings.model import *; "
+    "print(tidemark.__file__, spark_session(SparkSettings(conf={'spark.driver.memory': '1g'})).range(7).count())"
 )
 
 
@@ -31,8 +32,18 @@ def test_the_commands_run_and_read_a_warehouse(wheel_environment: Path, tmp_path
     assert "jars: 7 of 7 are missing" in bundle
 
 
+def test_modules_of_the_user_with_names_of_our_parts_change_nothing(wheel_environment: Path, tmp_path: Path) -> None:
+    for name in ("pipeline", "schemas", "producers"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('this is the module of the user')\n")
+    theirs = {"PYTHONPATH": str(tmp_path)}
+    for program in ("tidemark", "producers"):
+        assert run(wheel_environment, tmp_path, program, "--version", **theirs).returncode == 0
+    read = run(wheel_environment, tmp_path, "python", "-c", "import tidemark; tidemark.Settings", **theirs)
+    assert read.returncode == 0, read.stderr
+
+
 def test_without_a_folder_for_jars_the_message_names_the_variable(wheel_environment: Path, tmp_path: Path) -> None:
-    done = run(wheel_environment, tmp_path, "python", "-m", "pipeline.runtime.jars", "spark")
+    done = run(wheel_environment, tmp_path, "python", "-m", "tidemark.pipeline.runtime.jars", "spark")
     assert done.returncode == 2
     assert "Jars cannot be stored in /proc/.cache/tidemark/jars" in done.stderr
     assert "set TIDEMARK_JARS_CACHE to a folder that this user can write, or that has all jars" in done.stderr
@@ -41,7 +52,7 @@ def test_without_a_folder_for_jars_the_message_names_the_variable(wheel_environm
 def test_without_a_network_the_message_names_both_variables(wheel_environment: Path, tmp_path: Path) -> None:
     into = {"TIDEMARK_JARS_CACHE": str(tmp_path / "jars")}
     code = (
-        "import sys; from pipeline.runtime import jars\n"
+        "import sys; from tidemark.pipeline.runtime import jars\n"
         "try: jars.provide(jars.locked('spark'), jars.cache(), jars.mirror(), ())\n"
         "except Exception as error: sys.exit(str(error))"
     )
@@ -56,6 +67,8 @@ def test_without_a_network_the_message_names_both_variables(wheel_environment: P
 def test_spark_starts_offline_from_a_folder_of_jars(wheel_environment: Path, tmp_path: Path) -> None:
     connector_jar()
     done = run(wheel_environment, tmp_path, "python", "-c", COUNT, **java_variables())
-    assert done.stdout.split() == [str(next(wheel_environment.rglob("pipeline/__init__.py"))), "7"], done.stderr
+    assert done.stdout.split() == [str(next(wheel_environment.rglob("site-packages/tidemark/__init__.py"))), "7"], (
+        done.stderr
+    )
     assert "jars_downloading" not in done.stderr
     assert "connector_compiled" not in done.stderr

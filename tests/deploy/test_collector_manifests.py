@@ -10,12 +10,12 @@ import pytest
 import yaml
 from click import Command
 
-from command_line.verbs import Verb
-from producers.access import access_of
-from producers.cli import producers
 from tests.deploy.files import ROOT
 from tests.deploy.rendered import FOLDER, Resource, one_of, rendered, rendered_by_helm, variables
 from tests.deploy.test_kubernetes_schemas import OF_PROMETHEUS, SCHEMAS
+from tidemark.command_line.verbs import Verb
+from tidemark.producers.access import access_of
+from tidemark.producers.cli import producers
 
 pytestmark = pytest.mark.slow
 ON: Resource = {"collector": {"enabled": True, "allowOrigins": ["https://shop.example"]}}

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from producers.cli import producers
 from tests.deploy.files import SERVICE, SUBMIT, services, shell_commands, values_of
 from tests.support.parsed_settings import parsed_settings
+from tidemark.producers.cli import producers
 
 INSIDE = "kafka:19092"
 TOPIC = "user-events"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from dev.dashboards.__main__ import FOLDER, dashboard_files
-from pipeline.metrics.metric_catalogue import CATALOGUE
-from pipeline.metrics.processes import PROCESSES
 from tests.deploy.rules import alerts, known_names, names_in, queries, rules
 from tests.support.yaml_text import parsed
+from tidemark.pipeline.metrics.metric_catalogue import CATALOGUE
+from tidemark.pipeline.metrics.processes import PROCESSES
 
 FILES = sorted(FOLDER.glob("*.json"))
 WITHOUT_PANEL = {

@@ -10,14 +10,14 @@ from typing import Final
 
 import pytest
 
-from command_line.main import run
 from demo.__main__ import main
 from demo.children import child
 from demo.options import command
-from pipeline.errors import TidemarkError
 from tests.support.processes import SMALL_DRIVER
 from tests.support.terminal import CTRL_C, Terminal
 from tests.support.waiting import PATIENCE_S, wait_for
+from tidemark.command_line.main import run
+from tidemark.pipeline.errors import TidemarkError
 
 BEGINS: Final = re.compile(r"Dashboard +http://127\.0\.0\.1:(\d+)/ ")
 WINDOW: Final = re.compile(r"\[[\d-]{10} [\d:]{8}, [\d:]{8}\)")

@@ -6,8 +6,8 @@ import sys
 import tomllib
 from pathlib import Path
 
-from pipeline.settings.model import Settings
 from tests.deploy.files import DOCKERFILE, ROOT, SERVICE, VARIABLE, bases, instructions, services, values_of
+from tidemark.pipeline.settings.model import Settings
 
 PINNED = re.compile(r"[\w./-]+:\d+\.\d+\.\d+(-[\w.-]+)?")
 
@@ -44,7 +44,7 @@ def test_the_image_runs_as_a_user_that_is_not_root() -> None:
 def test_python_packages_and_jars_come_from_the_locks() -> None:
     runs = " ".join(values_of("RUN"))
     assert runs.count("uv sync") == runs.count("uv sync --frozen ")
-    assert "-m pipeline.runtime.jars spark s3 compiler --into /opt/tidemark/jars" in runs
+    assert "-m tidemark.pipeline.runtime.jars spark s3 compiler --into /opt/tidemark/jars" in runs
     assert "pip install" not in runs
 
 

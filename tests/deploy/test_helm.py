@@ -12,11 +12,11 @@ import pytest
 import yaml
 
 from dev.helm_schema import SCHEMA, text
-from pipeline.settings.model import Settings
 from tests.deploy.files import SERVICE
 from tests.deploy.rendered import CHART, DEV, PRODUCTION, Resource, one_of, rendered, rendered_by_helm
 from tests.deploy.test_kubernetes_schemas import OF_PROMETHEUS, SCHEMAS
 from tests.support.yaml_text import parsed
+from tidemark.pipeline.settings.model import Settings
 
 pytestmark = pytest.mark.slow
 PRODUCTION_VALUES: Resource = yaml.safe_load((CHART / "ci" / "production.yaml").read_text())

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from dev.helm_schema import SCHEMA
-from pipeline.settings.model import Settings
 from tests.deploy.rendered import Resource, one_of, rendered_by_helm
 from tests.deploy.test_kubernetes_schemas import OF_PROMETHEUS, SCHEMAS
+from tidemark.pipeline.settings.model import Settings
 
 pytestmark = pytest.mark.slow
 PROBES = ("startupProbe", "livenessProbe", "readinessProbe")

@@ -12,7 +12,6 @@ import pytest
 
 from dev.image import build, has_bases
 from dev.podman import missing_programs
-from producers.cli import main as produce
 from tests.deploy.containers import HOST, Here
 from tests.deploy.files import SERVICE, services, shell_commands, stop_grace_s
 from tests.deploy.first_hour import PAGE, Compose
@@ -20,6 +19,7 @@ from tests.deploy.podman import Container, Containers
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import records, rows
+from tidemark.producers.cli import main as produce
 
 pytestmark = pytest.mark.broker
 

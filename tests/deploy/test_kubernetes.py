@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from dev.prometheus_rule import INHIBITIONS, RESOURCE, inhibitions, rules
-from pipeline.settings.model import Settings
 from tests.deploy.files import SERVICE
 from tests.deploy.rendered import (
     ALL,
@@ -26,6 +25,7 @@ from tests.deploy.rendered import (
     variables,
 )
 from tests.support.yaml_text import parsed
+from tidemark.pipeline.settings.model import Settings
 
 pytestmark = pytest.mark.slow
 NAMED = [pytest.param(folder, id=folder.name) for folder in ALL]

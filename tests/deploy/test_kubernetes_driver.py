@@ -13,9 +13,6 @@ import pytest
 
 from demo.children import free_port
 from demo.standalone import CLOSED, HOST, SECRET, SPARK_HOME, standalone_cluster
-from pipeline.runtime.spark import JVM_OPTIONS
-from producers.cli import main as produce
-from producers.truth import Truth
 from tests.deploy.containers import entry
 from tests.deploy.rendered import DEV, PRODUCTION, Resource, config, driver, one, variables
 from tests.support.against_truth import assert_matches_truth
@@ -26,6 +23,9 @@ from tests.support.processes import Process
 from tests.support.seeds import in_turn
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import records
+from tidemark.pipeline.runtime.spark import JVM_OPTIONS
+from tidemark.producers.cli import main as produce
+from tidemark.producers.truth import Truth
 
 pytestmark = pytest.mark.broker
 

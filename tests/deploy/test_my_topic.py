@@ -9,12 +9,12 @@ from typing import Any
 import fastavro
 import pytest
 
-from producers.encode import header
 from tests.deploy.files import ROOT, commands_of
 from tests.deploy.wheel import java_variables, run
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.kafka_cluster import Cluster
 from tests.support.topic_writer import Raw, send
+from tidemark.producers.encode import header
 
 pytestmark = pytest.mark.slow
 PAGE = (ROOT / "docs" / "my-topic.md").read_text()

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.tables.opening import VERSION
 from tests.deploy.files import ROOT, services, shell_commands
 from tests.support.parsed_settings import parsed_settings
+from tidemark.pipeline.tables.opening import VERSION
 
 FOLDER = ROOT / "deploy" / "systemd"
 UNIT = FOLDER / "tidemark.service"

@@ -11,8 +11,8 @@ from typing import Final
 import pyspark
 
 from dev.environment import ROOT, find_uv, uv_environment
-from pipeline.runtime.jars import cache
-from pipeline.runtime.java import find_java
+from tidemark.pipeline.runtime.jars import cache
+from tidemark.pipeline.runtime.java import find_java
 
 NO_HOME: Final = "/proc"
 """No user can create a file in it, not even root."""

@@ -3,17 +3,17 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from pipeline.event_time import window_states
-from pipeline.event_time.checks import Check
-from pipeline.event_time.firing import WindowsDue
-from pipeline.event_time.malformed import MalformedLimit, MalformedShare
-from pipeline.event_time.policy import Policy, Verdict
-from pipeline.event_time.progress import Progress
-from pipeline.event_time.tallies import Statistic, Tallies
-from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.event_time.windows.periodic import Periodic, PeriodicState
 from tests.event_time.strategies import PARTITIONS, Record, Step
 from tests.support.judge import judge
+from tidemark.pipeline.event_time import window_states
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.firing import WindowsDue
+from tidemark.pipeline.event_time.malformed import MalformedLimit, MalformedShare
+from tidemark.pipeline.event_time.policy import Policy, Verdict
+from tidemark.pipeline.event_time.progress import Progress
+from tidemark.pipeline.event_time.tallies import Statistic, Tallies
+from tidemark.pipeline.event_time.watermark import Frontier, PartitionState
+from tidemark.pipeline.event_time.windows.periodic import Periodic, PeriodicState
 
 NAME = "all"
 _CHECK_OF = {

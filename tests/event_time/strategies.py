@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from pipeline.event_time.policy import Policy
-from pipeline.event_time.reports import Report
-from pipeline.event_time.strategies import Bounded
-from pipeline.event_time.windows.cumulate import Cumulate
-from pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.strategies import Bounded
+from tidemark.pipeline.event_time.windows.cumulate import Cumulate
+from tidemark.pipeline.event_time.windows.grid import Grid
 
 PARTITIONS = 3
 LATEST = 600

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.periodic import Periodic
-from pipeline.settings.report_settings import WindowSettings
 from tests.transcripts.transcript import milliseconds
 from tests.transcripts.windows import windows_of
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.periodic import Periodic
+from tidemark.pipeline.settings.report_settings import WindowSettings
 
 CHANGES = [
     ("Europe/Berlin", "2026-03-29T03:00:00+02:00"),

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipeline.event_time.certain import certain_watermark
-from pipeline.event_time.rules import END_OF_INPUT
-from pipeline.event_time.watermark import Frontier, PartitionState
+from tidemark.pipeline.event_time.certain import certain_watermark
+from tidemark.pipeline.event_time.rules import END_OF_INPUT
+from tidemark.pipeline.event_time.watermark import Frontier, PartitionState
 
 
 def frontier(watermark: int | None, *times: int | None) -> Frontier:

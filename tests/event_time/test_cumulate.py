@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.event_time.windows.aligned import Aligned
-from pipeline.event_time.windows.cumulate import Cumulate
-from pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.aligned import Aligned
+from tidemark.pipeline.event_time.windows.cumulate import Cumulate
+from tidemark.pipeline.event_time.windows.grid import Grid
 
 growing = st.builds(
     lambda step, steps, offset: Cumulate(step * steps, step, offset),

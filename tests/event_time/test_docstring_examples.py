@@ -5,10 +5,10 @@ from types import ModuleType
 
 import pytest
 
-from pipeline import measures
-from pipeline.event_time import firing, lateness
-from pipeline.event_time.windows import calendar, periodic
-from pipeline.results import buckets, levels
+from tidemark.pipeline import measures
+from tidemark.pipeline.event_time import firing, lateness
+from tidemark.pipeline.event_time.windows import calendar, periodic
+from tidemark.pipeline.results import buckets, levels
 
 
 @pytest.mark.parametrize(

@@ -5,23 +5,30 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from pipeline.event_time import lateness, rules
-from pipeline.event_time.batch import Batch
-from pipeline.event_time.checks import DETAILS, Check
-from pipeline.event_time.event_ids import Ids, RememberedIds
-from pipeline.event_time.firing import CountedBatch, CountsDue, PublicationState, SessionsDue, WatermarkStep, WindowsDue
-from pipeline.event_time.malformed import MalformedLimit, MalformedShare
-from pipeline.event_time.policy import Policy, Verdict
-from pipeline.event_time.progress import Progress
-from pipeline.event_time.reports import Report
-from pipeline.event_time.strategies import Bounded
-from pipeline.event_time.tallies import Statistic, Tallies
-from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.event_time.windows.calendar import Calendar, has_whole_parts
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.session import Sessions
-from pipeline.measures import TIMES
+from tidemark.pipeline.event_time import lateness, rules
+from tidemark.pipeline.event_time.batch import Batch
+from tidemark.pipeline.event_time.checks import DETAILS, Check
+from tidemark.pipeline.event_time.event_ids import Ids, RememberedIds
+from tidemark.pipeline.event_time.firing import (
+    CountedBatch,
+    CountsDue,
+    PublicationState,
+    SessionsDue,
+    WatermarkStep,
+    WindowsDue,
+)
+from tidemark.pipeline.event_time.malformed import MalformedLimit, MalformedShare
+from tidemark.pipeline.event_time.policy import Policy, Verdict
+from tidemark.pipeline.event_time.progress import Progress
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.strategies import Bounded
+from tidemark.pipeline.event_time.tallies import Statistic, Tallies
+from tidemark.pipeline.event_time.watermark import Frontier, PartitionState
+from tidemark.pipeline.event_time.windows.calendar import Calendar, has_whole_parts
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.measures import TIMES
 
 MINUTE_MS, DAY_MS = 60_000, 86_400_000
 YEAR_9998_MS = int(datetime(9998, 1, 1, tzinfo=UTC).timestamp() * 1000)

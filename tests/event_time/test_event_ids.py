@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.event_time.event_ids import Ids, RememberedIds
+from tidemark.pipeline.event_time.event_ids import Ids, RememberedIds
 
 Event = tuple[int, int, int]
 """The two halves of an id, and a time. So few that halves are shared, and that ids are."""

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.event_time.policy import Policy, Verdict
-from pipeline.event_time.tallies import Statistic, Tallies
 from tests.event_time.core import row_of
 from tests.event_time.strategies import Record, policies, records
+from tidemark.pipeline.event_time.policy import Policy, Verdict
+from tidemark.pipeline.event_time.tallies import Statistic, Tallies
 
 Rows = list[Statistic]
 Group = tuple[int, int, int, int | None, int]

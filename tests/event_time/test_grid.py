@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.grid import Grid
 
 grids = st.integers(1, 40).flatmap(
     lambda size: st.builds(Grid, size_ms=st.just(size), slide_ms=st.integers(1, size), offset_ms=st.integers(0, 100))

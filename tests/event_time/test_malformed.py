@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.event_time.malformed import MalformedLimit, MalformedShare, limit_exceeded_message
+from tidemark.pipeline.event_time.malformed import MalformedLimit, MalformedShare, limit_exceeded_message
 
 LIMIT = MalformedLimit(0.9, 10_000)
 limits = st.builds(MalformedLimit, st.floats(0.01, 1), st.integers(1, 50))

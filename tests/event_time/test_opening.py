@@ -5,12 +5,12 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.event_time import rules
-from pipeline.event_time.policy import Policy, TimeOf
-from pipeline.event_time.reports import Report
-from pipeline.event_time.settings_change import closed, measures_alike
-from pipeline.event_time.strategies import Bounded, Punctuated, TimeLag
-from pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.policy import Policy, TimeOf
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.settings_change import closed, measures_alike
+from tidemark.pipeline.event_time.strategies import Bounded, Punctuated, TimeLag
+from tidemark.pipeline.event_time.windows.grid import Grid
 
 ONE, OTHER = Report("one", Grid(10, 10), 5), Report("other", Grid(10, 10), 50)
 

@@ -3,19 +3,19 @@
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pipeline.event_time import rules
-from pipeline.event_time.batch import slack
-from pipeline.event_time.lateness import cutoffs, too_late_at, waits_from
-from pipeline.event_time.policy import Policy, Verdict
-from pipeline.event_time.reports import Report
-from pipeline.event_time.strategies import Bounded, TimeLag
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.session import Sessions
-from pipeline.fold.grouping_sets import groupings
 from tests.event_time.strategies import LATEST, policies, rules_for
 from tests.support.judge import judge
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.batch import slack
+from tidemark.pipeline.event_time.lateness import cutoffs, too_late_at, waits_from
+from tidemark.pipeline.event_time.policy import Policy, Verdict
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.strategies import Bounded, TimeLag
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.fold.grouping_sets import groupings
 
 WINDOWS = [Grid(50, 20, 7), Calendar(900_000, "Europe/Berlin"), Sessions(30)]
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.session import Sessions
-from pipeline.reading.advice.tradeoff import BoundStep, EventHistory, EventsBySlack, outcome_of
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.reading.advice.tradeoff import BoundStep, EventHistory, EventsBySlack, outcome_of
 
 #   bound 10, windows of 60; a batch a second brings the clock's time, so W = 90, 91, 92, ...
 #   [60, 120) fires when W = 120, at clock 130; [120, 180) at 190; [180, 240) at 250

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.event_time.checks import Check, is_counted, moves_watermark, verdict_of
-from pipeline.event_time.policy import Policy, Verdict
-from pipeline.event_time.rules import LATEST_EVENT_MS
 from tests.event_time.core import Core
 from tests.event_time.strategies import Step, policies, rules_for, streams
 from tests.support.judge import judge
+from tidemark.pipeline.event_time.checks import Check, is_counted, moves_watermark, verdict_of
+from tidemark.pipeline.event_time.policy import Policy, Verdict
+from tidemark.pipeline.event_time.rules import LATEST_EVENT_MS
 
 POLICY = rules_for(window_ms=50, allowed_lateness_ms=20)
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from pipeline.event_time import rules
-from pipeline.event_time.policy import AllIdle, Policy, Verdict
-from pipeline.event_time.strategies import Punctuated, TimeLag
-from pipeline.event_time.watermark import Frontier, PartitionState
 from tests.event_time.core import Core
 from tests.event_time.strategies import Step, policies, rules_for, streams
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.policy import AllIdle, Policy, Verdict
+from tidemark.pipeline.event_time.strategies import Punctuated, TimeLag
+from tidemark.pipeline.event_time.watermark import Frontier, PartitionState
 
 POLICY = rules_for(window_ms=50, allowed_lateness_ms=0)
 

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pipeline.event_time import rules, window_states
-from pipeline.event_time.firing import CountsDue, TotalsDue, WindowsDue
-from pipeline.event_time.policy import Policy, Verdict
-from pipeline.event_time.reports import Report
-from pipeline.event_time.user_totals import TotalsState
-from pipeline.event_time.windows.count import CountState
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.periodic import PeriodicState
 from tests.event_time.core import Core, ends_of
 from tests.event_time.strategies import Step, policies, streams
+from tidemark.pipeline.event_time import rules, window_states
+from tidemark.pipeline.event_time.firing import CountsDue, TotalsDue, WindowsDue
+from tidemark.pipeline.event_time.policy import Policy, Verdict
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.user_totals import TotalsState
+from tidemark.pipeline.event_time.windows.count import CountState
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.periodic import PeriodicState
 
 REPORT = Report("all", Grid(50, 50), allowed_lateness_ms=20)
 

@@ -6,14 +6,14 @@ from itertools import starmap
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.event_time import lateness, rules
-from pipeline.event_time.firing import PublicationState, WatermarkStep, WindowsDue
-from pipeline.event_time.policy import Policy
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.periodic import PeriodicState
 from tests.event_time.core import NAME, Core, windows_of
 from tests.event_time.strategies import Step, policies, streams
+from tidemark.pipeline.event_time import lateness, rules
+from tidemark.pipeline.event_time.firing import PublicationState, WatermarkStep, WindowsDue
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.periodic import PeriodicState
 
 
 @dataclass

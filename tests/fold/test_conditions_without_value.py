@@ -5,14 +5,14 @@ from typing import Final
 
 import pytest
 
-from pipeline.app import plan_fold
-from pipeline.errors import SetUpError
-from pipeline.event_time.checks import Check
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import Settings, SparkSettings
-from schemas.fields import EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import MAPPED, NOW, record, verdicts, written
+from tidemark.pipeline.app import plan_fold
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import Settings, SparkSettings
+from tidemark.schemas.fields import EventSchemas
 
 SCHEMA: Final = record(
     {"name": "n", "type": ["null", "long"], "default": None},

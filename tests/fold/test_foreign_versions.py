@@ -7,17 +7,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipeline.event_time.checks import Check
-from pipeline.fold.dead_letter_reader import late_events
-from pipeline.fold.fold_plan import FoldPlan
-from pipeline.fold.pseudonym_columns import pseudonymizer
-from pipeline.pseudonyms import Pseudonyms
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import Settings, SparkSettings
-from producers.encode import header
-from schemas.fields import EventFields, EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import MAPPED, NOW, record, verdicts, written
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.fold.dead_letter_reader import late_events
+from tidemark.pipeline.fold.fold_plan import FoldPlan
+from tidemark.pipeline.fold.pseudonym_columns import pseudonymizer
+from tidemark.pipeline.pseudonyms import Pseudonyms
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import Settings, SparkSettings
+from tidemark.producers.encode import header
+from tidemark.schemas.fields import EventFields, EventSchemas
 
 pytestmark = pytest.mark.jvm
 MET, COUNTED = (Check.PASSED, True), (Check.PASSED, False)

@@ -5,12 +5,12 @@ from typing import Any, Final
 
 import pytest
 
-from pipeline.decoding.decode import projection_of
-from pipeline.decoding.mapping import has_page
-from pipeline.errors import SetUpError
-from pipeline.event_time.checks import Check
-from schemas.fields import EventFields, EventSchemas
 from tests.support.folded import NOW, record, verdicts, verdicts_of, written
+from tidemark.pipeline.decoding.decode import projection_of
+from tidemark.pipeline.decoding.mapping import has_page
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.schemas.fields import EventFields, EventSchemas
 
 TEXT: Final = ["null", "string"]
 VALUE: Final = {

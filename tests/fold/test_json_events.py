@@ -8,19 +8,19 @@ from typing import Any, Final
 import pyarrow as pa
 import pytest
 
-from pipeline.app import plan_fold
-from pipeline.decoding.decode import decoded, reader
-from pipeline.decoding.json_projection import JsonProjection
-from pipeline.errors import SetUpError
-from pipeline.event_time.checks import Check
-from pipeline.fold.duplicates import require_event_id
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import Settings, SparkSettings
-from schemas.fields import EventFields, EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import NOW, verdicts_of
 from tests.support.seeds import SEED
 from tests.support.time_texts import TIME_TEXTS, random_time_texts
+from tidemark.pipeline.app import plan_fold
+from tidemark.pipeline.decoding.decode import decoded, reader
+from tidemark.pipeline.decoding.json_projection import JsonProjection
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.fold.duplicates import require_event_id
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import Settings, SparkSettings
+from tidemark.schemas.fields import EventFields, EventSchemas
 
 ISO: Final = 1_790_810_400_000
 ISO_TEXTS: Final[dict[Any, int | None]] = {**TIME_TEXTS, **random_time_texts(2_000, SEED)}

@@ -6,19 +6,19 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from pipeline.decoding.decode import decoded
-from pipeline.event_time.checks import Check
-from pipeline.fold.fold_plan import FoldPlan
-from pipeline.fold.packed import unpacked
-from pipeline.fold.record_columns import MOVING_TIME, BatchContext
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import Settings, SparkSettings
-from schemas import load_schemas
-from schemas.fields import EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import NOW
 from tests.support.topic_writer import value_of
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.decoding.decode import decoded
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.fold.fold_plan import FoldPlan
+from tidemark.pipeline.fold.packed import unpacked
+from tidemark.pipeline.fold.record_columns import MOVING_TIME, BatchContext
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import Settings, SparkSettings
+from tidemark.schemas import load_schemas
+from tidemark.schemas.fields import EventSchemas
 
 pytestmark = pytest.mark.jvm
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.event_time.checks import Check
 from tests.support.folded import NOW, record, verdicts, written
+from tidemark.pipeline.event_time.checks import Check
 
 pytestmark = pytest.mark.jvm
 

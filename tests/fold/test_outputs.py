@@ -5,15 +5,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline import columns as c
-from pipeline.event_time import rules
-from pipeline.event_time.checks import Check
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.session import Sessions
-from pipeline.fold.grouping_sets import groupings
-from pipeline.fold.outputs import dead_letters, panes
-from pipeline.fold.rejected_fields import USER
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.fold.grouping_sets import groupings
+from tidemark.pipeline.fold.outputs import dead_letters, panes
+from tidemark.pipeline.fold.rejected_fields import USER
 
 MINUTE = 60_000
 VIEWS = Report("page_views", Grid(2 * MINUTE, 2 * MINUTE), MINUTE)

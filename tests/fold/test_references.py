@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from pipeline.decoding.writer_schema import normal_schema
-from pipeline.errors import SetUpError
-from schemas.references import with_types
+from tidemark.pipeline.decoding.writer_schema import normal_schema
+from tidemark.pipeline.errors import SetUpError
+from tidemark.schemas.references import with_types
 
 ADDRESS = json.dumps(
     {"type": "record", "name": "Address", "namespace": "io.x", "fields": [{"name": "zip", "type": "string"}]}

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pipeline.decoding.decode import projection_of
-from pipeline.errors import SetUpError
-from pipeline.settings.schema_settings import MappingSettings
-from schemas.fields import EventFields, EventSchemas
 from tests.support.folded import MAPPED, record
+from tidemark.pipeline.decoding.decode import projection_of
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.settings.schema_settings import MappingSettings
+from tidemark.schemas.fields import EventFields, EventSchemas
 
 
 def field(name: str, kind: Any, **more: Any) -> dict[str, Any]:

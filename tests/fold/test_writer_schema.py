@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.decoding.writer_schema import normal_schema
-from pipeline.errors import SetUpError
+from tidemark.pipeline.decoding.writer_schema import normal_schema
+from tidemark.pipeline.errors import SetUpError
 
 
 def record(*fields: Any, **more: Any) -> dict[str, Any]:

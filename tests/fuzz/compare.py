@@ -8,9 +8,9 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.event_time.checks import DETAILS, Check, reason_of
 from tests.fuzz.oracle import Outcome
 from tests.support.warehouse import table
+from tidemark.pipeline.event_time.checks import DETAILS, Check, reason_of
 
 _MINUTE = 60_000
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from pipeline.event_time.checks import Check
-from pipeline.event_time.policy import Policy, Verdict
 from tests.fuzz.reader import NotAvro, Reader
 from tests.support.judge import judge
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.policy import Policy, Verdict
 
 _FRAME = 5
 _ACTS = ("visit", "click")
@@ -30,7 +30,7 @@ class Oracle:
         self._policy = policy
 
     def __call__(self, value: bytes | None, kafka_timestamp: int, watermark: int | None) -> Outcome:
-        """The checks in the order in which `pipeline.event_time.checks` has them."""
+        """The checks in the order in which `tidemark.pipeline.event_time.checks` has them."""
         if not value:
             return Outcome(Check.EMPTY_VALUE)
         if len(value) < _FRAME or value[0]:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from schemas.fields import EventFields
+from tidemark.schemas.fields import EventFields
 
 NAMES: Final = ("a", "b", "A", "value", "key", "time", "user_id", "event", "id", "int", "skipped", "x_1")
 PRIMITIVES: Final = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")

@@ -1,6 +1,6 @@
 """Well-formed events, from which broken ones are made."""
 
-from producers.encode import encode_one
+from tidemark.producers.encode import encode_one
 
 NOW = 1_790_820_000_000
 USERS = ("ann", "böb", "名前", "\U0001f600", "a" * 70, "nul\0")

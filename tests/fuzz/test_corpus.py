@@ -5,10 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.app import open_service
-from pipeline.tuning import STANDARD, Tuning
-from producers.encode import encode_one, header
-from schemas import load_schemas
 from tests.fuzz.bulk import Bulk
 from tests.fuzz.compare import Sent, assert_outcomes
 from tests.fuzz.kept import corpus
@@ -16,6 +12,10 @@ from tests.fuzz.oracle import Oracle
 from tests.fuzz.seeds import NOW, seeds
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import settings_of
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.tuning import STANDARD, Tuning
+from tidemark.producers.encode import encode_one, header
+from tidemark.schemas import load_schemas
 
 pytestmark = pytest.mark.broker
 

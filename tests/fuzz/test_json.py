@@ -7,14 +7,14 @@ from typing import Any, Final
 import pyarrow as pa
 import pytest
 
-from pipeline.decoding.decode import decoded
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import SparkSettings
 from tests.fuzz.json_oracle import NOT_UTF8, NotJson, at, event_of, id_of, millis_of, number_of, text_of
 from tests.fuzz.json_seeds import at_the_bounds, json_seeds
 from tests.fuzz.mutate_json import json_mutants
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.seeds import SEED
+from tidemark.pipeline.decoding.decode import decoded
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import SparkSettings
 
 pytestmark = pytest.mark.jvm
 

@@ -7,9 +7,6 @@ from typing import Any, Final
 
 import pytest
 
-from pipeline.app import open_service
-from pipeline.event_time.checks import Check
-from pipeline.event_time.policy import Policy, Verdict
 from tests.fuzz.bulk import Bulk
 from tests.fuzz.compare import Sent, assert_outcomes
 from tests.fuzz.json_oracle import NOT_UTF8, NotJson, event_of, id_of, millis_of, text_of
@@ -21,6 +18,9 @@ from tests.support.judge import judge
 from tests.support.kafka_cluster import Cluster
 from tests.support.seeds import SEED
 from tests.support.services import settings_of
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.policy import Policy, Verdict
 
 pytestmark = pytest.mark.broker
 

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.app import open_service
-from schemas import load_schemas
 from tests.fuzz.bulk import Bulk
 from tests.fuzz.compare import Sent, assert_outcomes
 from tests.fuzz.heap import live_bytes
@@ -20,6 +18,8 @@ from tests.support.seeds import SEED
 from tests.support.services import running, settings_of
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import has_read
+from tidemark.pipeline.app import open_service
+from tidemark.schemas import load_schemas
 
 pytestmark = pytest.mark.broker
 

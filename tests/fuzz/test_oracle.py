@@ -6,11 +6,11 @@ import json
 import fastavro
 import pytest
 
-from schemas import load_schemas
 from tests.fuzz.kept import corpus
 from tests.fuzz.mutate import mutants
 from tests.fuzz.reader import NotAvro, Reader
 from tests.fuzz.seeds import seeds
+from tidemark.schemas import load_schemas
 
 # Without its logical type: not every long is a date of Python's.
 SCHEMA = load_schemas()[1].replace('{"type": "long", "logicalType": "timestamp-millis"}', '"long"')

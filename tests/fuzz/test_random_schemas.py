@@ -10,20 +10,20 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, event, given, settings
 
-from pipeline.app import plan_fold
-from pipeline.decoding.decode import decoded, projection_of, reader
-from pipeline.decoding.mapping import MappedProjection
-from pipeline.decoding.projection import OwnProjection
-from pipeline.errors import SetUpError
-from pipeline.event_time.checks import Check
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import Settings, SparkSettings
-from producers.encode import header
-from schemas.fields import EventFields, EventSchemas
 from tests.fuzz.random_schemas import topics
 from tests.support import folded
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import verdicts, verdicts_of, written
+from tidemark.pipeline.app import plan_fold
+from tidemark.pipeline.decoding.decode import decoded, projection_of, reader
+from tidemark.pipeline.decoding.mapping import MappedProjection
+from tidemark.pipeline.decoding.projection import OwnProjection
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import Settings, SparkSettings
+from tidemark.producers.encode import header
+from tidemark.schemas.fields import EventFields, EventSchemas
 
 LONGEST = 1_000
 Topic = tuple[dict[int, Any], dict[int, Any], EventFields, str]

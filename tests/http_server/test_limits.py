@@ -3,8 +3,8 @@
 import logging
 from dataclasses import dataclass
 
-from http_server.limits import expendable
-from http_server.log_rate_limit import LogRateLimit
+from tidemark.http_server.limits import expendable
+from tidemark.http_server.log_rate_limit import LogRateLimit
 
 
 @dataclass(frozen=True)

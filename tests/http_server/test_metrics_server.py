@@ -6,9 +6,9 @@ import pytest
 from prometheus_client import CollectorRegistry, Counter
 
 from demo.children import free_port
-from http_server.listening import listen
-from http_server.metrics_server import serve_registry
 from tests.support.waiting import PATIENCE_S
+from tidemark.http_server.listening import listen
+from tidemark.http_server.metrics_server import serve_registry
 
 
 def test_a_registry_is_served() -> None:

@@ -16,14 +16,14 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from http_server.background import Background
-from http_server.body import TooLarge, TooSlow, read_body
-from http_server.limits import Limits
-from http_server.listening import listen
-from http_server.server import _RATE_LIMIT, Server
 from tests.support.certificates import Authority
 from tests.support.flood import BEGUN, dripping, established, hostile, is_ended, open_files
 from tests.support.waiting import PATIENCE_S, wait_for
+from tidemark.http_server.background import Background
+from tidemark.http_server.body import TooLarge, TooSlow, read_body
+from tidemark.http_server.limits import Limits
+from tidemark.http_server.listening import listen
+from tidemark.http_server.server import _RATE_LIMIT, Server
 
 pytestmark = pytest.mark.slow
 HASTY = Limits(connections=20, header_s=0.3, request_s=0.3)

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 
 from prometheus_client import generate_latest
 
-from pipeline.errors import TransientError
-from pipeline.event_time.batch import Batch
-from pipeline.event_time.firing import WindowsDue
-from pipeline.event_time.policy import Policy, Verdict
-from pipeline.event_time.tallies import Tallies, Tally
-from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.metrics.observer import Host, Observer
-from pipeline.runtime.disk import Space
-from pipeline.runtime.topic_offsets import TopicOffsets
-from pipeline.settings.model import MetricsSettings, Settings
 from tests.support.waiting import PATIENCE_S
+from tidemark.pipeline.errors import TransientError
+from tidemark.pipeline.event_time.batch import Batch
+from tidemark.pipeline.event_time.firing import WindowsDue
+from tidemark.pipeline.event_time.policy import Policy, Verdict
+from tidemark.pipeline.event_time.tallies import Tallies, Tally
+from tidemark.pipeline.event_time.watermark import Frontier, PartitionState
+from tidemark.pipeline.metrics.observer import Host, Observer
+from tidemark.pipeline.runtime.disk import Space
+from tidemark.pipeline.runtime.topic_offsets import TopicOffsets
+from tidemark.pipeline.settings.model import MetricsSettings, Settings
 
 START = 1_700_000_000_000
 POLICY = Settings().policy()

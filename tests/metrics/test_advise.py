@@ -10,16 +10,16 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from command_line.terminal import Console
-from pipeline.cli import main
-from pipeline.event_time.batch import EPOCH
-from pipeline.reading.advice.bounds_advice import outcomes_of, render
-from pipeline.settings.durations import write_milliseconds
-from pipeline.settings.model import Settings
-from pipeline.tables.handle import Handle, create_table
-from pipeline.tables.opening import Opening
-from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
 from tests.support.ledger_rows import NOON_MS, commit, ledger_row
+from tidemark.command_line.terminal import Console
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.reading.advice.bounds_advice import outcomes_of, render
+from tidemark.pipeline.settings.durations import write_milliseconds
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.handle import Handle, create_table
+from tidemark.pipeline.tables.opening import Opening
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, LEDGER
 
 MINUTE_MS = 60_000
 

@@ -10,13 +10,13 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.parser import text_string_to_metric_families
 
 from dev.metrics_page import PAGE, with_table
-from pipeline.event_time.policy import Verdict
-from pipeline.metrics.metric import MetricKind
-from pipeline.metrics.metric_catalogue import CATALOGUE, FailureKind
-from pipeline.metrics.observer import Observer
-from pipeline.metrics.processes import PROCESSES
-from pipeline.runtime.disk import Purpose, Size, Traffic
 from tests.metrics.fakes import START, World, batch, frontier
+from tidemark.pipeline.event_time.policy import Verdict
+from tidemark.pipeline.metrics.metric import MetricKind
+from tidemark.pipeline.metrics.metric_catalogue import CATALOGUE, FailureKind
+from tidemark.pipeline.metrics.observer import Observer
+from tidemark.pipeline.metrics.processes import PROCESSES
+from tidemark.pipeline.runtime.disk import Purpose, Size, Traffic
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from time import time
 
 import pytest
 
-from kafka_access.settings import TlsSettings
-from pipeline.metrics.certificates import certificate_ends
-from pipeline.settings.model import KafkaSettings, MetricsSettings
 from tests.support.certificates import Authority
+from tidemark.kafka_access.settings import TlsSettings
+from tidemark.pipeline.metrics.certificates import certificate_ends
+from tidemark.pipeline.settings.model import KafkaSettings, MetricsSettings
 
 HOUR = timedelta(hours=1)
 

@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from pipeline.errors import SetUpError
-from pipeline.metrics.exporter import LIMITS, Exporter
-from pipeline.metrics.observer import Observer
-from pipeline.settings.model import MetricsSettings
 from tests.metrics.fakes import World, frontier
 from tests.support.certificates import Authority
 from tests.support.flood import dripping, hostile, is_ended, open_files
 from tests.support.waiting import PATIENCE_S, wait_for
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.metrics.exporter import LIMITS, Exporter
+from tidemark.pipeline.metrics.observer import Observer
+from tidemark.pipeline.settings.model import MetricsSettings
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ from itertools import accumulate, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.metrics.probes import Backlog, Loop, health, reached, readiness
+from tidemark.pipeline.metrics.probes import Backlog, Loop, health, reached, readiness
 
 MAX_AGE_MS = 60_000
 STUCK_AFTER_MS = 300_000

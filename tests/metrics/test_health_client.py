@@ -8,11 +8,11 @@ from threading import Thread
 import pytest
 
 from demo.children import free_port
-from http_server.listening import listen
-from pipeline.reading import health_client
-from pipeline.reading.health_client import ServiceHealth, service_health
-from pipeline.settings.model import MetricsSettings
 from tests.support.waiting import PATIENCE_S
+from tidemark.http_server.listening import listen
+from tidemark.pipeline.reading import health_client
+from tidemark.pipeline.reading.health_client import ServiceHealth, service_health
+from tidemark.pipeline.settings.model import MetricsSettings
 
 UNHEALTHY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 14\r\n\r\nUnhealthy: old"
 SILENT_BODY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 14\r\n\r\n"

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli import main
-from pipeline.metrics.exporter import Exporter
-from pipeline.reading import health_client
-from pipeline.reading.health_client import ServiceHealth, service_health
-from pipeline.settings.model import MetricsSettings
-from pipeline.tables.handle import create_table
-from pipeline.tables.ledger import warehouse_id
-from pipeline.tables.schemas import LEDGER
 from tests.metrics.fakes import World, frontier
 from tests.support.certificates import Authority
 from tests.support.waiting import PATIENCE_S
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.metrics.exporter import Exporter
+from tidemark.pipeline.reading import health_client
+from tidemark.pipeline.reading.health_client import ServiceHealth, service_health
+from tidemark.pipeline.settings.model import MetricsSettings
+from tidemark.pipeline.tables.handle import create_table
+from tidemark.pipeline.tables.ledger import warehouse_id
+from tidemark.pipeline.tables.schemas import LEDGER
 
 pytestmark = pytest.mark.slow
 

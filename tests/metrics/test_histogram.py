@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 from prometheus_client import Histogram as TheirHistogram
 
-from pipeline.metrics.histogram import Histogram
+from tidemark.pipeline.metrics.histogram import Histogram
 
 BOUNDS = (0.5, 1.0, 10.0)
 

@@ -11,17 +11,17 @@ from threading import Event, Thread
 
 import pytest
 
-from pipeline.event_time.firing import WindowsDue
-from pipeline.event_time.policy import AllIdle, Policy, Verdict
-from pipeline.event_time.strategies import Bounded, Punctuated, TimeLag
-from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.metrics.metric_catalogue import FailureKind
-from pipeline.metrics.observer import Host, Observer
-from pipeline.runtime.disk import Purpose, Size, Space, Traffic
-from pipeline.runtime.topic_offsets import TopicOffsets
-from pipeline.settings.model import MetricsSettings
 from tests.metrics.fakes import POLICY, START, World, batch, frontier, samples
 from tests.support.waiting import PATIENCE_S
+from tidemark.pipeline.event_time.firing import WindowsDue
+from tidemark.pipeline.event_time.policy import AllIdle, Policy, Verdict
+from tidemark.pipeline.event_time.strategies import Bounded, Punctuated, TimeLag
+from tidemark.pipeline.event_time.watermark import Frontier, PartitionState
+from tidemark.pipeline.metrics.metric_catalogue import FailureKind
+from tidemark.pipeline.metrics.observer import Host, Observer
+from tidemark.pipeline.runtime.disk import Purpose, Size, Space, Traffic
+from tidemark.pipeline.runtime.topic_offsets import TopicOffsets
+from tidemark.pipeline.settings.model import MetricsSettings
 
 COUNTED = {0: Counter({Verdict.COUNTED: 10})}
 AFTER = frontier({0: 10}, watermark=START - 30_000, newest=START - 20_000)

@@ -14,19 +14,19 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from command_line.terminal import Console, RenderableType
-from pipeline.cli import main
-from pipeline.errors import SetUpError
-from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.policy import Verdict
-from pipeline.reading.ledger_summary import LedgerSummary
-from pipeline.reading.service_status import print_status, read_status
-from pipeline.reading.status_view import Status, WindowStatus, render
-from pipeline.settings.model import Settings
-from pipeline.tables.handle import Handle, create_table
-from pipeline.tables.opening import Opening
-from pipeline.tables.schemas import LEDGER, PAGE_VIEWS, result_of
 from tests.support.ledger_rows import NOON, NOON_MS, commit, ledger_row
+from tidemark.command_line.terminal import Console, RenderableType
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.event_time.policy import Verdict
+from tidemark.pipeline.reading.ledger_summary import LedgerSummary
+from tidemark.pipeline.reading.service_status import print_status, read_status
+from tidemark.pipeline.reading.status_view import Status, WindowStatus, render
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.handle import Handle, create_table
+from tidemark.pipeline.tables.opening import Opening
+from tidemark.pipeline.tables.schemas import LEDGER, PAGE_VIEWS, result_of
 
 pytestmark = pytest.mark.slow
 
@@ -210,6 +210,6 @@ def test_print_status_prints_it(warehouse: str) -> None:
 
 @pytest.mark.slow
 def test_status_and_advice_need_no_spark() -> None:
-    modules = "pipeline.reading.service_status, pipeline.reading.advice.bounds_advice"
+    modules = "tidemark.pipeline.reading.service_status, tidemark.pipeline.reading.advice.bounds_advice"
     code = f"import sys, {modules}; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

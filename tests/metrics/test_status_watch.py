@@ -9,17 +9,17 @@ from threading import Event
 
 import pytest
 
-from command_line.terminal import Console
 from demo.children import free_port
-from pipeline.cli import main
-from pipeline.errors import SetUpError
-from pipeline.reading.health_client import ServiceHealth
-from pipeline.reading.status_view import Status
-from pipeline.reading.status_watch import LatestStatus
 from tests.support.terminal import BACK, CTRL_C, CURSOR_HIDDEN, CURSOR_SHOWN, OTHER_SCREEN, Terminal
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.site import NOON, PAGE_VIEWS_ALONE, Site
 from tests.verify.site import Event as Visit
+from tidemark.command_line.terminal import Console
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.reading.health_client import ServiceHealth
+from tidemark.pipeline.reading.status_view import Status
+from tidemark.pipeline.reading.status_watch import LatestStatus
 
 HEALTHY = ServiceHealth(is_healthy=True, sentence="It works.")
 
@@ -44,7 +44,7 @@ def in_the_log(name: str, warehouse: Path) -> Iterator[Path]:
 def test_the_screen_goes_on_with_the_tables_through_a_store_that_is_away_until_ctrl_c(tmp_path: Path) -> None:
     site = Site(tmp_path, PAGE_VIEWS_ALONE).open().batch(Visit(1))
     watch = ("status", "--warehouse", str(tmp_path), "--watch", "--every", "200ms")
-    with Terminal("pipeline.cli", *watch) as terminal:
+    with Terminal("tidemark.pipeline.cli", *watch) as terminal:
         sees(terminal, "1, committed 1970-01-01")
         assert "every 0.2 s, q quits" in terminal.screen()
         site.batch(Visit(2, "bob"), Visit(11))
@@ -79,7 +79,7 @@ def test_a_screen_of_80_by_24_has_the_windows_and_a_stopped_service_in_red_until
     for minute in range(1, 71, 10):
         site.batch(Visit(minute), Visit(minute, "bob"))
     watch = ("status", "--warehouse", str(tmp_path), "--watch", "--every", "200ms")
-    with Terminal("pipeline.cli", *watch, rows=24, columns=80) as terminal:
+    with Terminal("tidemark.pipeline.cli", *watch, rows=24, columns=80) as terminal:
         sees(terminal, "The service is stopped")
         screen = terminal.screen()
         for minute in range(0, 50, 10):
@@ -96,7 +96,7 @@ def test_a_screen_of_80_by_24_has_the_windows_and_a_stopped_service_in_red_until
 @pytest.mark.slow
 def test_a_supervisor_ends_it_as_ctrl_c_does(tmp_path: Path) -> None:
     Site(tmp_path, PAGE_VIEWS_ALONE).open().batch(Visit(1))
-    with Terminal("pipeline.cli", "status", "--warehouse", str(tmp_path), "--watch") as terminal:
+    with Terminal("tidemark.pipeline.cli", "status", "--warehouse", str(tmp_path), "--watch") as terminal:
         sees(terminal, "1, committed 1970-01-01")
         terminal.popen.terminate()
         assert terminal.wait() == 0
@@ -122,7 +122,7 @@ def test_invalid_options_of_watch_are_one_sentence(
 
 @pytest.mark.slow
 def test_a_missing_warehouse_is_reported_before_the_screen_changes(tmp_path: Path) -> None:
-    with Terminal("pipeline.cli", "status", "--warehouse", str(tmp_path), "--watch") as terminal:
+    with Terminal("tidemark.pipeline.cli", "status", "--warehouse", str(tmp_path), "--watch") as terminal:
         assert terminal.wait() == 2
         wait_for(lambda: "there is no Tidemark warehouse at" in terminal.said, PATIENCE_S, "the sentence")
         assert OTHER_SCREEN not in terminal.said

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pipeline.runtime.jars import cache
 from tests.mutants.catalogue import HERE, ROOT, Mutant
+from tidemark.pipeline.runtime.jars import cache
 
 _PLUGIN: Final = "failure_plugin"
 _LINKED: Final = (".venv", ".tools")

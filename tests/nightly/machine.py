@@ -3,8 +3,8 @@
 import platform
 
 from benchmarks import results
-from pipeline.errors import SetUpError
-from pipeline.runtime.java import find_java, probe_java
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.runtime.java import find_java, probe_java
 
 
 def machine() -> str:

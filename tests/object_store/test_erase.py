@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake.fs import DeltaStorageHandler
 
-from pipeline.amend.erase.erasure import erase_person, persons_rows
-from pipeline.settings.model import Settings
 from tests.support.conservation import assert_conserved
 from tests.support.object_store import object_store
 from tests.verify.site import POLICY, REPORTS, Event, Site
+from tidemark.pipeline.amend.erase.erasure import erase_person, persons_rows
+from tidemark.pipeline.settings.model import Settings
 
 pytestmark = pytest.mark.slow
 BUCKET = "tidemark"

@@ -16,13 +16,13 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from demo.die_with_parent import dying_with_parent
-from pipeline.event_time.batch import EPOCH
-from pipeline.tables.transactions import WRITER_APP
 from tests.object_store.proxy import proxy
 from tests.object_store.writer import ROWS, act
 from tests.support.object_store import object_store
 from tests.support.seeds import SEED
 from tests.support.waiting import wait_for
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.tables.transactions import WRITER_APP
 
 pytestmark = pytest.mark.slow
 

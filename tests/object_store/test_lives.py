@@ -12,8 +12,6 @@ import pytest
 from deltalake import DeltaTable
 
 from demo.standalone import CLOSED, HOST
-from pipeline.tables.large import FOLDER
-from producers.truth import Truth
 from tests.cluster.standalone import cluster_without_python, executors_of
 from tests.support.against_truth import assert_matches_truth, epochs
 from tests.support.brief_java import BRIEF_DRIVER, BRIEF_JVM
@@ -23,6 +21,8 @@ from tests.support.processes import Process, producers, tidemark
 from tests.support.seeds import SEED, in_turn
 from tests.support.waiting import wait_for
 from tests.support.warehouse import records
+from tidemark.pipeline.tables.large import FOLDER
+from tidemark.producers.truth import Truth
 
 pytestmark = pytest.mark.broker
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.cli import main
-from pipeline.errors import SetUpError
-from pipeline.tables.probe import require_conditional_writes
 from tests.object_store.proxy import proxy
 from tests.support.object_store import ObjectStore, object_store
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.tables.probe import require_conditional_writes
 
 pytestmark = pytest.mark.slow
 BUCKET = "tidemark"

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from producers.truth import Truth
 from tests.object_store.proxy import proxy
 from tests.object_store.test_lives import DISORDER, RULES, WAREHOUSE, version
 from tests.support.against_truth import assert_matches_truth
@@ -17,6 +16,7 @@ from tests.support.object_store import object_store
 from tests.support.processes import Process, producers, tidemark
 from tests.support.seeds import SEED, in_turn
 from tests.support.waiting import wait_for
+from tidemark.producers.truth import Truth
 
 PATIENCE_S = 600
 

@@ -5,10 +5,10 @@ import sys
 
 import pyarrow as pa
 
-from pipeline.errors import Replaced
-from pipeline.tables.files import files_of, read, write
-from pipeline.tables.handle import Handle
-from pipeline.tables.transactions import WRITER_APP
+from tidemark.pipeline.errors import Replaced
+from tidemark.pipeline.tables.files import files_of, read, write
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.transactions import WRITER_APP
 
 ROWS = pa.table({"user": ["ann", "bob"], "number": pa.array([1, 2], pa.int64())})
 

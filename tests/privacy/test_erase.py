@@ -12,14 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from pipeline.amend.erase.erasure import erase_person, persons_rows
-from pipeline.amend.erase.future_events import drop_later
-from pipeline.amend.erase.person import Person
-from pipeline.amend.erase.person_tables import PersonalTables
-from pipeline.cli import main
-from pipeline.errors import SetUpError, TransientError
-from pipeline.settings.model import Settings
-from pipeline.verifier.invariants import verify
 from tests.chaos.library import NEEDS_FAULTS
 from tests.chaos.rules import Action, Faults, Rule
 from tests.support.conservation import assert_conserved, violations
@@ -28,6 +20,14 @@ from tests.support.processes import Process
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import rows
 from tests.verify.site import Event, Site
+from tidemark.pipeline.amend.erase.erasure import erase_person, persons_rows
+from tidemark.pipeline.amend.erase.future_events import drop_later
+from tidemark.pipeline.amend.erase.person import Person
+from tidemark.pipeline.amend.erase.person_tables import PersonalTables
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.errors import SetUpError, TransientError
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.verifier.invariants import verify
 
 pytestmark = pytest.mark.slow
 NOW = timedelta(0)
@@ -148,7 +148,17 @@ def test_a_run_that_is_killed_at_any_commit_is_finished_by_the_next(left: Path, 
     for number, (table, nth) in enumerate(commits):
         faults = Faults(folder / str(number), left)
         faults.set([Rule("here", "link", f"{table}/_delta_log/*.json", Action.HOLD, nth=nth)])
-        command = [sys.executable, "-m", "pipeline.cli", "erase", "--warehouse", str(left), "--user", WHOM, "--yes"]
+        command = [
+            sys.executable,
+            "-m",
+            "tidemark.pipeline.cli",
+            "erase",
+            "--warehouse",
+            str(left),
+            "--user",
+            WHOM,
+            "--yes",
+        ]
         with Process(command, folder / f"said-{number}", faults.environment) as process:
             wait_for(partial(faults.struck, "here"), PATIENCE_S, f"commit {nth} of {table}")
             process.kill()

@@ -11,20 +11,6 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.amend.erase import pane_erasure
-from pipeline.amend.erase.erasure import _named, erase_person
-from pipeline.amend.erase.pane_erasure import remove
-from pipeline.errors import TransientError
-from pipeline.event_time.firing import Firing
-from pipeline.results.corrections import Corrections
-from pipeline.results.kind_registry import kinds_of
-from pipeline.results.levels import Run
-from pipeline.results.publication import Publication
-from pipeline.results.result_kind import Merge, ResultKind, SourceTables
-from pipeline.results.result_table import PublicationPlan, ResultChunk
-from pipeline.settings.model import Settings
-from pipeline.tables.handle import Handle
-from pipeline.tuning import STANDARD
 from tests.chaos.library import NEEDS_FAULTS
 from tests.chaos.rules import Action, Faults, Rule
 from tests.support.conservation import assert_conserved
@@ -33,6 +19,20 @@ from tests.support.processes import Process
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import rows
 from tests.verify.site import POLICY, REPORTS, Event, Site
+from tidemark.pipeline.amend.erase import pane_erasure
+from tidemark.pipeline.amend.erase.erasure import _named, erase_person
+from tidemark.pipeline.amend.erase.pane_erasure import remove
+from tidemark.pipeline.errors import TransientError
+from tidemark.pipeline.event_time.firing import Firing
+from tidemark.pipeline.results.corrections import Corrections
+from tidemark.pipeline.results.kind_registry import kinds_of
+from tidemark.pipeline.results.levels import Run
+from tidemark.pipeline.results.publication import Publication
+from tidemark.pipeline.results.result_kind import Merge, ResultKind, SourceTables
+from tidemark.pipeline.results.result_table import PublicationPlan, ResultChunk
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tuning import STANDARD
 
 pytestmark = pytest.mark.slow
 NOW = timedelta(0)
@@ -151,7 +151,17 @@ def test_events_that_come_while_panes_are_removed_are_counted_once_in_count_wind
     site.batch(Event(1, WHOM), Event(1.5, WHOM, "/a")).batch(Event(2, WHOM)).batch(Event(3, WHOM), Event(3))
     faults = Faults(tmp_path / "faults", warehouse)
     faults.set([Rule("here", "link", "panes/_delta_log/*.json", Action.HOLD)])
-    command = [sys.executable, "-m", "pipeline.cli", "erase", "--warehouse", str(warehouse), "--user", WHOM, "--yes"]
+    command = [
+        sys.executable,
+        "-m",
+        "tidemark.pipeline.cli",
+        "erase",
+        "--warehouse",
+        str(warehouse),
+        "--user",
+        WHOM,
+        "--yes",
+    ]
     with Process(command, tmp_path / "said", faults.environment) as process:
         wait_for(partial(faults.struck, "here"), PATIENCE_S, "the removal of panes")
         site.batch(Event(4, WHOM)).batch(Event(5, WHOM))

@@ -6,23 +6,23 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from pipeline.event_time.checks import Check
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.grid import Grid
-from pipeline.fold.erased_records import ErasedRecords
-from pipeline.fold.fold_plan import FoldPlan
-from pipeline.fold.outputs import dead_letters
-from pipeline.fold.pseudonym_columns import pseudonymizer
-from pipeline.fold.record_columns import BatchContext
-from pipeline.pseudonyms import ErasedUsers, Pseudonyms
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import SparkSettings
-from schemas import load_schemas
-from schemas.fields import EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import as_read
 from tests.support.policies import policy_of
 from tests.support.topic_writer import Raw, event, value_of
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.fold.erased_records import ErasedRecords
+from tidemark.pipeline.fold.fold_plan import FoldPlan
+from tidemark.pipeline.fold.outputs import dead_letters
+from tidemark.pipeline.fold.pseudonym_columns import pseudonymizer
+from tidemark.pipeline.fold.record_columns import BatchContext
+from tidemark.pipeline.pseudonyms import ErasedUsers, Pseudonyms
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import SparkSettings
+from tidemark.schemas import load_schemas
+from tidemark.schemas.fields import EventSchemas
 
 pytestmark = pytest.mark.jvm
 SCHEMAS = EventSchemas(load_schemas())

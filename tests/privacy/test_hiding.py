@@ -8,23 +8,23 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.grid import Grid
-from pipeline.fold.dead_letter_reader import late_events
-from pipeline.fold.fold_plan import FoldPlan
-from pipeline.fold.outputs import dead_letters
-from pipeline.fold.pseudonym_columns import pseudonymizer
-from pipeline.fold.record_columns import BatchContext
-from pipeline.pseudonyms import Pseudonyms
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import SparkSettings
-from pipeline.settings.schema_settings import SchemasSettings
-from pipeline.tables.schemas import DEAD_LETTERS
-from schemas.fields import EventSchemas
 from tests.broker.test_foreign_schema import ID, MAPPING, NOW, SHOP, action, written
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import as_read
 from tests.support.policies import policy_of
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.fold.dead_letter_reader import late_events
+from tidemark.pipeline.fold.fold_plan import FoldPlan
+from tidemark.pipeline.fold.outputs import dead_letters
+from tidemark.pipeline.fold.pseudonym_columns import pseudonymizer
+from tidemark.pipeline.fold.record_columns import BatchContext
+from tidemark.pipeline.pseudonyms import Pseudonyms
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import SparkSettings
+from tidemark.pipeline.settings.schema_settings import SchemasSettings
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS
+from tidemark.schemas.fields import EventSchemas
 
 pytestmark = pytest.mark.jvm
 KEYS = [b"k" * 32, b"0123456789abcdef" * 4, b"longer than a block of the hash " * 3]

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pipeline.decoding.decode import projection_of
-from pipeline.errors import SetUpError
-from pipeline.fold.pseudonym_columns import require_one_name
-from pipeline.pseudonyms import Pseudonyms
-from pipeline.settings.model import Settings
-from pipeline.settings.secrets import pseudonyms_from
-from pipeline.tables.opening import Opening, require_key
-from schemas import load_schemas
-from schemas.fields import EventSchemas
 from tests.verify.site import POLICY
+from tidemark.pipeline.decoding.decode import projection_of
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.fold.pseudonym_columns import require_one_name
+from tidemark.pipeline.pseudonyms import Pseudonyms
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.settings.secrets import pseudonyms_from
+from tidemark.pipeline.tables.opening import Opening, require_key
+from tidemark.schemas import load_schemas
+from tidemark.schemas.fields import EventSchemas
 
 KEY, OTHER = (Pseudonyms(text * 32) for text in (b"k", b"o"))
 

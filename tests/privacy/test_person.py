@@ -1,6 +1,6 @@
 """A user in the logs of tables: never by id, and never by the same hash again."""
 
-from pipeline.amend.erase.person import Person
+from tidemark.pipeline.amend.erase.person import Person
 
 
 def test_an_interrupted_erasure_recognises_its_user_by_a_hash_that_changes() -> None:

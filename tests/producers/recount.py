@@ -11,7 +11,7 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 
-from schemas import load_schemas
+from tidemark.schemas import load_schemas
 
 _SCHEMA = fastavro.parse_schema(json.loads(load_schemas()[1]))
 HEADER = b"\x00\x00\x00\x00\x01"

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from producers.session_ids import without_session_ids
+from tidemark.producers.session_ids import without_session_ids
 
 ROOT: Final = Path(__file__).parents[2]
 PACKAGES: Final = ("command_line", "demo", "dev", "http_server", "kafka_access", "pipeline", "producers", "schemas")

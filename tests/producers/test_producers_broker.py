@@ -11,14 +11,14 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from demo.broker import Broker
-from producers.broker import Target, partitions_of
-from producers.cli import main
-from producers.partition import partition_of
-from producers.tally import Tally
-from producers.truth import Truth
 from tests.producers.recount import Recount, cells, decode, partition_numbers, table_cells
 from tests.support.topic_reader import consumed
 from tests.support.waiting import PATIENCE_S
+from tidemark.producers.broker import Target, partitions_of
+from tidemark.producers.cli import main
+from tidemark.producers.partition import partition_of
+from tidemark.producers.tally import Tally
+from tidemark.producers.truth import Truth
 
 pytestmark = pytest.mark.broker
 
@@ -126,7 +126,7 @@ def test_a_broker_that_dies_is_an_error_in_one_sentence_and_no_truth_is_written(
 
 def started(broker: Broker, topic: str, *options: str) -> "subprocess.Popen[str]":
     where = ["--bootstrap-servers", broker.bootstrap_servers, "--topic", topic]
-    command = [sys.executable, "-m", "producers", "simulate", *where, *options]
+    command = [sys.executable, "-m", "tidemark.producers", "simulate", *where, *options]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

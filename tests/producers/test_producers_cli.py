@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from producers.cli import main
-from producers.tally import Tally
-from producers.truth import Truth
+from tidemark.producers.cli import main
+from tidemark.producers.tally import Tally
+from tidemark.producers.truth import Truth
 
 NOWHERE = ["--bootstrap-servers", "127.0.0.1:1", "--timeout", "100ms"]
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from producers.corrupt import corrupt
-from producers.encode import Encode, encode, encode_as_json
-from producers.kinds import MALFORMED, Kind
-from producers.simulate import Batch, Disorder, Simulator, Site
 from tests.producers.recount import HEADER, decode, decode_json
+from tidemark.producers.corrupt import corrupt
+from tidemark.producers.encode import Encode, encode, encode_as_json
+from tidemark.producers.kinds import MALFORMED, Kind
+from tidemark.producers.simulate import Batch, Disorder, Simulator, Site
 
 START = 1_700_000_000_000
 

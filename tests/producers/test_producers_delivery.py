@@ -11,12 +11,12 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, 
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from demo.topics import admin
-from producers.cli import main
-from producers.delivery import Delivery
 from tests.producers.recount import decode
 from tests.support.kafka_cluster import Cluster
 from tests.support.processes import producers
 from tests.support.waiting import PATIENCE_S, wait_for
+from tidemark.producers.cli import main
+from tidemark.producers.delivery import Delivery
 
 pytestmark = pytest.mark.broker
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from producers.disorder import Disorder, choose_kinds, displace
-from producers.kinds import MALFORMED, Kind
+from tidemark.producers.disorder import Disorder, choose_kinds, displace
+from tidemark.producers.kinds import MALFORMED, Kind
 
 NOW = 1_700_000_000_000
 EVENTS = 100_000

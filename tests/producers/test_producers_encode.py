@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from producers.encode import arrow_schema, encode, encode_as_json, encode_one
-from producers.simulate import Disorder, Site, simulate
-from schemas import load_schemas
+from tidemark.producers.encode import arrow_schema, encode, encode_as_json, encode_one
+from tidemark.producers.simulate import Disorder, Site, simulate
+from tidemark.schemas import load_schemas
 
 OPTIONAL = ("session_id", "referrer", "user_agent", "element_id")
 _ALPHABET = "aZ0/ \x00\x7f\u00e9\u4e16\u0416\U0001f30a"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from producers.partition import murmur2, partition_of
+from tidemark.producers.partition import murmur2, partition_of
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from producers.run import Pace, run
-from producers.simulate import Disorder, Simulator, Site
-from producers.tally import Tally
 from tests.producers.recount import decode
+from tidemark.producers.run import Pace, run
+from tidemark.producers.simulate import Disorder, Simulator, Site
+from tidemark.producers.tally import Tally
 
 NOW = 1_700_000_000_000
 

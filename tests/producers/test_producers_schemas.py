@@ -6,7 +6,7 @@ from pathlib import Path
 import fastavro
 import pytest
 
-from schemas import WRITER_ID, load_schemas
+from tidemark.schemas import WRITER_ID, load_schemas
 
 RECORD = json.dumps({"type": "record", "name": "UserEvent", "fields": []})
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from producers.corrupt import corrupt
-from producers.encode import encode
-from producers.kinds import Kind
-from producers.partition import partition_of
-from producers.simulate import Batch, Disorder, Simulator, Site, simulate
+from tidemark.producers.corrupt import corrupt
+from tidemark.producers.encode import encode
+from tidemark.producers.kinds import Kind
+from tidemark.producers.partition import partition_of
+from tidemark.producers.simulate import Batch, Disorder, Simulator, Site, simulate
 
 START = 1_700_000_000_000
 UNRULY = Disorder(jitter_ms=5_000, late_share=0.02, future_share=0.01, malformed_share=0.05)

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from producers.corrupt import corrupt
-from producers.encode import encode
-from producers.simulate import Batch, Disorder, Simulator, Site
-from producers.tally import Tally
-from producers.truth import Truth
 from tests.producers.recount import Recount, cells, table_cells
+from tidemark.producers.corrupt import corrupt
+from tidemark.producers.encode import encode
+from tidemark.producers.simulate import Batch, Disorder, Simulator, Site
+from tidemark.producers.tally import Tally
+from tidemark.producers.truth import Truth
 
 START = 1_700_000_000_000
 LATE_BY = 600_000

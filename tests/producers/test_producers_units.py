@@ -2,8 +2,8 @@
 
 import pytest
 
-from command_line.times import duration_ms, instant_ms
-from producers.units import length_ms, rate, share, whole
+from tidemark.command_line.times import duration_ms, instant_ms
+from tidemark.producers.units import length_ms, rate, share, whole
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from crawlerdetect import CrawlerDetect
 from crawlerdetect.providers.crawlers import data as crawlers
 from crawlerdetect.providers.exclusions import data as exclusions
 
-from producers.robots import WORDS, is_robot
 from tests.producers.access_log.test_formats import AGENT
+from tidemark.producers.robots import WORDS, is_robot
 
 
 def sample(expression: str) -> str:

@@ -9,11 +9,11 @@ import duckdb
 import pytest
 from duckdb_extensions import import_extension
 
-from pipeline.reading.sql_views import views
-from pipeline.tables.engines import Engine
 from tests.query.page import block_of, sections_of
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
+from tidemark.pipeline.reading.sql_views import views
+from tidemark.pipeline.tables.engines import Engine
 
 pytestmark = pytest.mark.slow
 PAGE = sections_of("bi.md")

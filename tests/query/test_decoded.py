@@ -5,10 +5,10 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.reading.record_decoding import decode_value
-from schemas import load_schemas
-from schemas.fields import schema_id_of
 from tests.support.topic_writer import value_of
+from tidemark.pipeline.reading.record_decoding import decode_value
+from tidemark.schemas import load_schemas
+from tidemark.schemas.fields import schema_id_of
 
 SCHEMAS = load_schemas()
 GUID = "6f3f4a4e-3a30-4e8d-9d0f-7c6a1d2e3f40"

@@ -7,11 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.cumulate import Cumulate
-from pipeline.event_time.windows.grid import Grid
 from tests.support.live_views import by_delta_rs, by_duckdb, cells
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.cumulate import Cumulate
+from tidemark.pipeline.event_time.windows.grid import Grid
 
 pytestmark = pytest.mark.slow
 CENTURY = 36_500 * 24 * 60 * MINUTE

@@ -10,18 +10,18 @@ import pytest
 from duckdb_extensions import import_extension
 from pyspark.sql import SparkSession
 
-from pipeline.amend.late_corrections import LetterSelection, apply_corrections
-from pipeline.app import open_service
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.grid import Grid
-from pipeline.reading.sql_views import views
-from pipeline.settings.model import Settings
-from pipeline.tables.engines import Engine
-from pipeline.tables.schemas import result_of
 from tests.query.page import SECTIONS, block_of, blocks
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
 from tests.support.topic_writer import Raw, event
+from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.reading.sql_views import views
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.engines import Engine
+from tidemark.pipeline.tables.schemas import result_of
 
 pytestmark = pytest.mark.broker
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.cli import main
-from pipeline.tables.schemas import LEDGER
 from tests.support.terminal import Terminal
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.tables.schemas import LEDGER
 
 pytestmark = pytest.mark.slow
 ASKED = "SELECT window_start, user_id, page_views FROM page_views ORDER BY ALL LIMIT 2"
@@ -30,7 +30,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 
 def ask(site: Site, *words: str, typed: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pipeline.cli", "sql", f"--warehouse={site.warehouse}", *words]
+    command = [sys.executable, "-m", "tidemark.pipeline.cli", "sql", f"--warehouse={site.warehouse}", *words]
     return subprocess.run(command, input=typed, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
 
 
@@ -56,7 +56,7 @@ def test_an_output_may_lack_characters(site: Site, tmp_path: Path, encoding: str
         ("status",),
         ("verify",),
     ):
-        command = [sys.executable, "-m", "pipeline.cli", *words, f"--warehouse={warehouse}"]
+        command = [sys.executable, "-m", "tidemark.pipeline.cli", *words, f"--warehouse={warehouse}"]
         variables = {**os.environ, "PYTHONIOENCODING": encoding}
         done = subprocess.run(command, capture_output=True, env=variables, check=False, timeout=PATIENCE_S)
         assert (done.returncode, done.stderr) == (0, b""), words
@@ -79,7 +79,7 @@ def test_a_shell_answers_what_is_typed(site: Site) -> None:
 
 def test_each_answer_is_of_what_is_there_when_it_is_asked(tmp_path: Path) -> None:
     site = Site(tmp_path, PAGE_VIEWS_ALONE).open().batch(Event(1))
-    command = [sys.executable, "-m", "pipeline.cli", "sql", f"--warehouse={tmp_path}", "--format=csv"]
+    command = [sys.executable, "-m", "tidemark.pipeline.cli", "sql", f"--warehouse={tmp_path}", "--format=csv"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as shell:
         assert shell.stdin
         assert shell.stdout
@@ -167,7 +167,7 @@ def test_what_events_hold_does_nothing_to_a_terminal(site: Site, form: str, said
 
 
 def test_in_a_terminal_answers_are_text_too(site: Site) -> None:
-    with Terminal("pipeline.cli", "sql", f"--warehouse={site.warehouse}") as shell:
+    with Terminal("tidemark.pipeline.cli", "sql", f"--warehouse={site.warehouse}") as shell:
         answered = [0]
 
         def reached(words: str) -> bool:

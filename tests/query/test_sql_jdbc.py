@@ -9,11 +9,11 @@ import pytest
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
-from pipeline.runtime.jars import cache, listed, mirror, provide
-from pipeline.runtime.java import find_java
 from tests.query.sql_clients import PASSWORD
 from tests.support.brief_java import BRIEF_JVM
 from tests.support.processes import Process
+from tidemark.pipeline.runtime.jars import cache, listed, mirror, provide
+from tidemark.pipeline.runtime.java import find_java
 
 pytestmark = pytest.mark.jvm
 LOCK = Path(__file__).parents[2] / "dev" / "jdbc.lock"

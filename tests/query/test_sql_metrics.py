@@ -9,14 +9,14 @@ import psycopg
 import pytest
 
 from demo.children import free_port
-from pipeline.cli import main
-from pipeline.reading.sql_server.sql_metrics import SqlMetrics
 from tests.deploy.files import ROOT
 from tests.query.sql_clients import address, serving
 from tests.support.exposed_metrics import names_of, values_of
 from tests.support.sockets import Address, family, listening
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.site import Site
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.reading.sql_server.sql_metrics import SqlMetrics
 
 pytestmark = pytest.mark.slow
 PAGE = ROOT / "docs" / "operations.md"

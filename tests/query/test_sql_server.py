@@ -14,7 +14,6 @@ import sqlalchemy as sa
 from psycopg.pq import DiagnosticField, TransactionStatus
 from psycopg.rows import dict_row
 
-from pipeline.cli import main
 from tests.query.refused_statements import REFUSED
 from tests.query.sql_clients import MARK, PASSWORD, address, needs_psql, psql
 from tests.support.flood import is_ended
@@ -22,6 +21,7 @@ from tests.support.processes import Process
 from tests.support.sockets import Address, family, listening
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.site import Site
+from tidemark.pipeline.cli import main
 
 pytestmark = pytest.mark.slow
 

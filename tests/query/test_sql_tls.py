@@ -12,11 +12,11 @@ import psycopg
 import pytest
 from psycopg.pq import DiagnosticField
 
-from pipeline.cli import main
 from tests.query.sql_clients import address, needs_psql, psql, serving
 from tests.support.certificates import Authority, Pair
 from tests.support.waiting import PATIENCE_S
 from tests.verify.site import Site
+from tidemark.pipeline.cli import main
 
 pytestmark = pytest.mark.slow
 TLS_REQUEST = struct.pack("!ii", 8, 80877103)

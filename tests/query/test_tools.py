@@ -6,11 +6,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipeline.reading.sql_server.answers import Answers
-from pipeline.reading.sql_server.client_session import Session
-from pipeline.reading.sql_server.database import Database
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Site
+from tidemark.pipeline.reading.sql_server.answers import Answers
+from tidemark.pipeline.reading.sql_server.client_session import Session
+from tidemark.pipeline.reading.sql_server.database import Database
 
 pytestmark = pytest.mark.slow
 # Superset's filter of a range of time.

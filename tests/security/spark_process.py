@@ -6,9 +6,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pipeline.runtime.java_process import java_pid
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import SparkSettings
+from tidemark.pipeline.runtime.java_process import java_pid
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import SparkSettings
 
 
 def main() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.runtime.scratch import remove_abandoned
 from tests.support.processes import tidemark
+from tidemark.pipeline.runtime.scratch import remove_abandoned
 
 
 def test_a_folder_is_removed_once_its_lock_is_free(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.runtime import scratch
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.sockets import family, listening
+from tidemark.pipeline.runtime import scratch
 
 pytestmark = pytest.mark.jvm
 MARK = "hunter2bqkz"

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import SparkSettings
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.waiting import PATIENCE_S, wait_for
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import SparkSettings
 
 pytestmark = pytest.mark.jvm
 REQUEST, FAILURE = 3, 5

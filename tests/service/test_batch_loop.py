@@ -11,20 +11,20 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import BrokenChain, SetUpError
-from pipeline.event_time import window_states
-from pipeline.event_time.checks import Check
-from pipeline.event_time.malformed import MalformedLimit, MalformedShare
-from pipeline.event_time.progress import Progress
-from pipeline.event_time.reports import Report
-from pipeline.event_time.tallies import Statistic
-from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.event_time.windows.grid import Grid
-from pipeline.service import batch_loop
-from pipeline.service.batch_loop import Service
-from pipeline.service.schema_store import SchemaStore
-from schemas.fields import EventSchemas
 from tests.support.policies import policy_of
+from tidemark.pipeline.errors import BrokenChain, SetUpError
+from tidemark.pipeline.event_time import window_states
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.malformed import MalformedLimit, MalformedShare
+from tidemark.pipeline.event_time.progress import Progress
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.tallies import Statistic
+from tidemark.pipeline.event_time.watermark import Frontier, PartitionState
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.service import batch_loop
+from tidemark.pipeline.service.batch_loop import Service
+from tidemark.pipeline.service.schema_store import SchemaStore
+from tidemark.schemas.fields import EventSchemas
 
 MINUTE = 60_000
 STEPS = ["fold", "write ahead", "commit", "publish", "observe"]

@@ -8,26 +8,26 @@ from itertools import starmap
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from pipeline import columns as c
-from pipeline.event_time import window_states
-from pipeline.event_time.checks import Check
-from pipeline.event_time.event_ids import RememberedIds
-from pipeline.event_time.malformed import MalformedLimit, MalformedShare
-from pipeline.event_time.policy import Policy
-from pipeline.event_time.progress import Progress
-from pipeline.event_time.tallies import Statistic
-from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.fold import driver_chunks
-from pipeline.fold.fold_plan import FoldPlan
-from pipeline.fold.record_columns import BatchContext
-from pipeline.runtime.spark import spark_session
-from pipeline.service.deduplication import Deduplication
-from pipeline.settings.model import Settings, SparkSettings
-from schemas import load_schemas
-from schemas.fields import EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import as_read
 from tests.support.topic_writer import value_of
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import window_states
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.event_ids import RememberedIds
+from tidemark.pipeline.event_time.malformed import MalformedLimit, MalformedShare
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.progress import Progress
+from tidemark.pipeline.event_time.tallies import Statistic
+from tidemark.pipeline.event_time.watermark import Frontier, PartitionState
+from tidemark.pipeline.fold import driver_chunks
+from tidemark.pipeline.fold.fold_plan import FoldPlan
+from tidemark.pipeline.fold.record_columns import BatchContext
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.service.deduplication import Deduplication
+from tidemark.pipeline.settings.model import Settings, SparkSettings
+from tidemark.schemas import load_schemas
+from tidemark.schemas.fields import EventSchemas
 
 pytestmark = pytest.mark.jvm
 Row = tuple[bytes, bytes, str, int, int, datetime]

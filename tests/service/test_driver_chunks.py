@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from pipeline.event_time.tallies import Statistic, Tallies
-from pipeline.fold import driver_chunks
-from pipeline.fold.fold_plan import FoldPlan
-from pipeline.fold.record_columns import BatchContext
-from pipeline.runtime.spark import spark_session
-from pipeline.service.guesses import Guesses
-from pipeline.settings.model import Settings, SparkSettings
-from pipeline.tables.large import NOTHING, LargeJobs
-from pipeline.tuning import STANDARD
-from producers.encode import header
-from schemas import load_schemas
-from schemas.fields import EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import as_read
 from tests.support.topic_writer import value_of
+from tidemark.pipeline.event_time.tallies import Statistic, Tallies
+from tidemark.pipeline.fold import driver_chunks
+from tidemark.pipeline.fold.fold_plan import FoldPlan
+from tidemark.pipeline.fold.record_columns import BatchContext
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.service.guesses import Guesses
+from tidemark.pipeline.settings.model import Settings, SparkSettings
+from tidemark.pipeline.tables.large import NOTHING, LargeJobs
+from tidemark.pipeline.tuning import STANDARD
+from tidemark.producers.encode import header
+from tidemark.schemas import load_schemas
+from tidemark.schemas.fields import EventSchemas
 
 pytestmark = pytest.mark.jvm
 SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"

@@ -13,7 +13,7 @@ HELD = """
 import sys, threading
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
-from pipeline.cli import end
+from tidemark.pipeline.cli import end
 write_deltalake(sys.argv[1], pa.table({"a": [1]}))
 is_at_work = threading.Event()
 def work():

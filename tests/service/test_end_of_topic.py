@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.service.end_of_topic import held_by, silent_partitions
+from tidemark.pipeline.event_time.watermark import Frontier, PartitionState
+from tidemark.pipeline.service.end_of_topic import held_by, silent_partitions
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from pipeline.commands.supervise import _brief, _kind
-from pipeline.errors import TransientError
-from pipeline.metrics.metric_catalogue import FailureKind
+from tidemark.pipeline.commands.supervise import _brief, _kind
+from tidemark.pipeline.errors import TransientError
+from tidemark.pipeline.metrics.metric_catalogue import FailureKind
 
 CALL = "An error occurred while calling o808.collectToPython."
 TIMEOUT = (

@@ -8,21 +8,21 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from pipeline import columns as c
-from pipeline.decoding.wire_format import id_bytes, schema_ids, schema_ids_in_spark
-from pipeline.event_time.tallies import Tallies
-from pipeline.fold.fold_plan import FoldPlan
-from pipeline.fold.fold_result import FoldResult, InSpark, OnDriver
-from pipeline.fold.outputs import dead_letters, panes
-from pipeline.fold.record_columns import BatchContext
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import Settings, SparkSettings
-from producers.encode import header
-from schemas import load_schemas
-from schemas.fields import EventSchemas, Guid
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import as_read
 from tests.support.topic_writer import value_of
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.decoding.wire_format import id_bytes, schema_ids, schema_ids_in_spark
+from tidemark.pipeline.event_time.tallies import Tallies
+from tidemark.pipeline.fold.fold_plan import FoldPlan
+from tidemark.pipeline.fold.fold_result import FoldResult, InSpark, OnDriver
+from tidemark.pipeline.fold.outputs import dead_letters, panes
+from tidemark.pipeline.fold.record_columns import BatchContext
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import Settings, SparkSettings
+from tidemark.producers.encode import header
+from tidemark.schemas import load_schemas
+from tidemark.schemas.fields import EventSchemas, Guid
 
 SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"
 STAMP = datetime(2026, 1, 1, tzinfo=UTC)

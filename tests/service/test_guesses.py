@@ -4,12 +4,12 @@ from collections import Counter
 
 import pytest
 
-from pipeline.event_time.policy import Verdict
-from pipeline.event_time.tallies import Tallies, Tally
-from pipeline.fold import driver_chunks
-from pipeline.fold.statistics import Sample
-from pipeline.service.guesses import Guesses, dead_letter_count
-from pipeline.tables.large import NOTHING
+from tidemark.pipeline.event_time.policy import Verdict
+from tidemark.pipeline.event_time.tallies import Tallies, Tally
+from tidemark.pipeline.fold import driver_chunks
+from tidemark.pipeline.fold.statistics import Sample
+from tidemark.pipeline.service.guesses import Guesses, dead_letter_count
+from tidemark.pipeline.tables.large import NOTHING
 
 LARGE_BATCH = 200_000
 ROOM = 384 * 1024 * 1024

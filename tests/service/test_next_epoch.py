@@ -5,20 +5,20 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import SetUpError
-from pipeline.event_time import rules
-from pipeline.event_time.batch import EPOCH, LedgerRow
-from pipeline.event_time.reports import Report
-from pipeline.event_time.strategies import Punctuated
-from pipeline.event_time.windows.grid import Grid
-from pipeline.kafka.topic import Identity
-from pipeline.pseudonyms import Pseudonyms
-from pipeline.service.next_epoch import StartFacts, TopicState, decide, remarks
-from pipeline.settings.model import KafkaSettings, Settings
-from pipeline.tables.changed_meaning import Meaning
-from pipeline.tables.opening import Opening, Reset
 from tests.support.ledger_rows import ledger_row
 from tests.support.policies import policy_of
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.batch import EPOCH, LedgerRow
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.strategies import Punctuated
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.kafka.topic import Identity
+from tidemark.pipeline.pseudonyms import Pseudonyms
+from tidemark.pipeline.service.next_epoch import StartFacts, TopicState, decide, remarks
+from tidemark.pipeline.settings.model import KafkaSettings, Settings
+from tidemark.pipeline.tables.changed_meaning import Meaning
+from tidemark.pipeline.tables.opening import Opening, Reset
 
 NOW = 1_790_820_000_000
 MINUTES = Report("minutes", Grid(60_000, 60_000), 0)

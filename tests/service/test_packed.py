@@ -8,14 +8,14 @@ from types import ModuleType
 import pytest
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from pipeline.event_time import checks
-from pipeline.event_time.checks import Check
-from pipeline.fold import packed
-from pipeline.fold.grouping_sets import Groupings
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import SparkSettings
 from tests.support.brief_java import BRIEF_DRIVER
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import checks
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.fold import packed
+from tidemark.pipeline.fold.grouping_sets import Groupings
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import SparkSettings
 
 pytestmark = pytest.mark.jvm
 GRID = Groupings((("user_id",),), 1_000, 0, ("flag",))

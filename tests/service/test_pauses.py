@@ -2,8 +2,8 @@
 
 from itertools import islice
 
-from pipeline.commands.retries import Retries
-from pipeline.service.pauses import growing
+from tidemark.pipeline.commands.retries import Retries
+from tidemark.pipeline.service.pauses import growing
 
 
 def test_pauses_grow_up_to_the_last_one() -> None:

@@ -9,14 +9,14 @@ import pytest
 from deltalake.exceptions import DeltaError
 from structlog.testing import capture_logs
 
-from pipeline.errors import Replaced, TransientError
-from pipeline.event_time.firing import CountsDue, SessionsDue, WindowsDue
-from pipeline.event_time.window_states import Firings
-from pipeline.metrics.observer import Observer
-from pipeline.service.outbox import Offer, Outbox
-from pipeline.service.publisher import Publisher, publish_due
 from tests.metrics.fakes import START, World, samples
 from tests.support.waiting import PATIENCE_S
+from tidemark.pipeline.errors import Replaced, TransientError
+from tidemark.pipeline.event_time.firing import CountsDue, SessionsDue, WindowsDue
+from tidemark.pipeline.event_time.window_states import Firings
+from tidemark.pipeline.metrics.observer import Observer
+from tidemark.pipeline.service.outbox import Offer, Outbox
+from tidemark.pipeline.service.publisher import Publisher, publish_due
 
 
 class Bench:

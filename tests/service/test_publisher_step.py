@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.service.publisher_step import Maintain, Publish, PublisherState, Sleep, Step, Stop, next_step
+from tidemark.pipeline.service.publisher_step import Maintain, Publish, PublisherState, Sleep, Step, Stop, next_step
 
 NOW_S = 100.0
 

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import Replaced
-from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.reports import Report
-from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.event_time.windows.grid import Grid
-from pipeline.results import layout
-from pipeline.service import recovery
-from pipeline.service.recovery import OwnEpoch, carry_out, open_epoch
-from pipeline.tables import event_id_table, housekeeping
 from tests.support.policies import policy_of
+from tidemark.pipeline.errors import Replaced
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.watermark import Frontier, PartitionState
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.results import layout
+from tidemark.pipeline.service import recovery
+from tidemark.pipeline.service.recovery import OwnEpoch, carry_out, open_epoch
+from tidemark.pipeline.tables import event_id_table, housekeeping
 
 MINUTE = 60_000
 KAFKA: Any = None

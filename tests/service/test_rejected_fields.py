@@ -9,21 +9,21 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from pipeline import columns as c
-from pipeline.event_time.checks import Check
-from pipeline.event_time.policy import Policy
-from pipeline.fold import driver_chunks
-from pipeline.fold.fold_plan import FoldPlan
-from pipeline.fold.outputs import dead_letters, panes
-from pipeline.fold.record_columns import BatchContext
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import Settings, SparkSettings
-from producers.encode import encode_one, header
-from schemas import load_schemas
-from schemas.fields import EventSchemas
 from tests.fuzz.oracle import Oracle
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import as_read
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.fold import driver_chunks
+from tidemark.pipeline.fold.fold_plan import FoldPlan
+from tidemark.pipeline.fold.outputs import dead_letters, panes
+from tidemark.pipeline.fold.record_columns import BatchContext
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import Settings, SparkSettings
+from tidemark.producers.encode import encode_one, header
+from tidemark.schemas import load_schemas
+from tidemark.schemas.fields import EventSchemas
 
 pytestmark = pytest.mark.jvm
 SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp"

@@ -10,11 +10,11 @@ from deltalake.exceptions import DeltaError
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import AnalysisException, PySparkException
 
-from pipeline.commands import retries
-from pipeline.commands import supervise as verb
-from pipeline.commands.supervise import supervise
-from pipeline.errors import BrokenChain, Replaced, SetUpError, TransientError, Unreachable
-from pipeline.settings.model import KafkaSettings, MetricsSettings, Settings
+from tidemark.pipeline.commands import retries
+from tidemark.pipeline.commands import supervise as verb
+from tidemark.pipeline.commands.supervise import supervise
+from tidemark.pipeline.errors import BrokenChain, Replaced, SetUpError, TransientError, Unreachable
+from tidemark.pipeline.settings.model import KafkaSettings, MetricsSettings, Settings
 
 pytestmark = pytest.mark.slow
 

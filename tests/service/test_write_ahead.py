@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.service import write_ahead
-from pipeline.service.write_ahead import WriteAhead
-from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES, TableSpec
+from tidemark.pipeline.service import write_ahead
+from tidemark.pipeline.service.write_ahead import WriteAhead
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES, TableSpec
 
 RESULT: Any = SimpleNamespace(
     rejected=lambda: iter(["apart"]),

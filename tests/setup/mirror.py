@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from pipeline.runtime.jars import Jar
+from tidemark.pipeline.runtime.jars import Jar
 
 
 @dataclass

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.runtime import classes
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import SparkSettings
 from tests.support.brief_java import BRIEF_DRIVER
+from tidemark.pipeline.runtime import classes
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import SparkSettings
 
 SMALLER_THAN_IT = 50_000_000
 MAKE = """
 import sys
 from pathlib import Path
-from pipeline.service import load_classes
+from tidemark.pipeline.service import load_classes
 load_classes.ARCHIVE = Path(sys.argv[1])
 sys.exit(load_classes.main())
 """

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli import main
-from pipeline.settings.setting_catalogue import catalogue
 from tests.support.parsed_settings import parsed_settings
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.settings.setting_catalogue import catalogue
 
 SESSIONS = """
 warehouse = "/data/tidemark"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from command_line.counts import counted
-from pipeline.verifier.verification import Finding, Verification, fill
-from pipeline.verifier.verification_report import show
+from tidemark.command_line.counts import counted
+from tidemark.pipeline.verifier.verification import Finding, Verification, fill
+from tidemark.pipeline.verifier.verification_report import show
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("command_line", "demo", "http_server", "kafka_access", "pipeline", "producers")

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from dev.site import slug
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.grid import Grid
-from pipeline.measures import MEASURES
-from pipeline.tables.schemas import OWN, USER_TOTALS, result_of
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.measures import MEASURES
+from tidemark.pipeline.tables.schemas import OWN, USER_TOTALS, result_of
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

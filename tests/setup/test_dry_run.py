@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.amend.correction_run import title_of
-from pipeline.amend.late_corrections import LetterSelection
-from pipeline.results.corrections import CorrectedEvent, Corrections, known_corrections
+from tidemark.pipeline.amend.correction_run import title_of
+from tidemark.pipeline.amend.late_corrections import LetterSelection
+from tidemark.pipeline.results.corrections import CorrectedEvent, Corrections, known_corrections
 
 
 def test_corrections_are_looked_up_without_creating_their_table(tmp_path: Path) -> None:

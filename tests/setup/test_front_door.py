@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import pipeline
-from pipeline.settings.model import Settings
+import tidemark
+from tidemark.pipeline.settings.model import Settings
 
 README = Path(__file__).parents[2] / "README.md"
 MY_TOPIC = README.parent / "docs" / "my-topic.md"
@@ -22,17 +22,17 @@ def settings_in(page: Path) -> str:
 
 
 def test_the_front_door_is_sorted_and_every_name_is_there() -> None:
-    assert pipeline.__all__ == sorted(pipeline.__all__)
-    assert all(callable(getattr(pipeline, name)) for name in pipeline.__all__)
+    assert tidemark.__all__ == sorted(tidemark.__all__)
+    assert all(callable(getattr(tidemark, name)) for name in tidemark.__all__)
 
 
 def test_it_has_nothing_else() -> None:
     with pytest.raises(AttributeError, match="no attribute 'close_service'"):
-        _ = pipeline.close_service
+        _ = tidemark.close_service
 
 
 def test_the_readme_goes_in_by_it() -> None:
-    assert f"from pipeline import {', '.join(pipeline.__all__)}" in README.read_text()
+    assert f"from tidemark import {', '.join(tidemark.__all__)}" in README.read_text()
 
 
 def test_the_first_forty_lines_of_the_readme_lead_from_the_wheel_to_a_query() -> None:
@@ -54,5 +54,5 @@ def test_the_first_forty_lines_of_the_readme_lead_from_the_wheel_to_a_query() ->
 
 
 def test_the_front_door_does_not_import_spark() -> None:
-    code = "import sys, pipeline; sys.exit('pyspark' in sys.modules)"
+    code = "import sys, tidemark; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.cli import main
+from tidemark.pipeline.cli import main
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,15 @@ from pathlib import Path
 import click
 import pytest
 
-from command_line.verbs import Verb
-from pipeline.cli import main, tidemark
-from pipeline.commands.options import flags_of
-from pipeline.settings.load import read_sources, settings_of
-from pipeline.settings.setting_catalogue import catalogue
-from producers.cli import main as producers_main
-from producers.cli import producers
 from tests.support.cases import case
 from tests.support.parsed_settings import parsed_settings
+from tidemark.command_line.verbs import Verb
+from tidemark.pipeline.cli import main, tidemark
+from tidemark.pipeline.commands.options import flags_of
+from tidemark.pipeline.settings.load import read_sources, settings_of
+from tidemark.pipeline.settings.setting_catalogue import catalogue
+from tidemark.producers.cli import main as producers_main
+from tidemark.producers.cli import producers
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "deploy" / "spark-submit" / "README.md"]
@@ -122,7 +122,7 @@ def test_every_command_of_the_pages_is_understood(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.slow
 def test_listing_the_verbs_imports_no_verb() -> None:
-    code = "import sys; from pipeline.cli import main; main(['--help']); sys.exit('pydantic' in sys.modules)"
+    code = "import sys; from tidemark.pipeline.cli import main; main(['--help']); sys.exit('pydantic' in sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     for path, _ in ALL:
@@ -131,7 +131,7 @@ def test_listing_the_verbs_imports_no_verb() -> None:
 
 def test_help_waits_neither_for_spark_nor_for_delta() -> None:
     helps = "".join(f"main({[*path[1:], '--help']}); {_heavy(path)}; " for path, _ in ALL if path[0] == "tidemark")
-    code = f"import sys; from pipeline.cli import main; {helps}"
+    code = f"import sys; from tidemark.pipeline.cli import main; {helps}"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.cli import main
+from tidemark.pipeline.cli import main
 
 DEEP = '{"a":' * 100_000 + "1" + "}" * 100_000
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import structlog
 
-from pipeline.errors import SetUpError
-from pipeline.logs import configure_logs
-from pipeline.runtime import jars
-from pipeline.runtime.jars import Jar, cache, locked, mirror, provide
 from tests.setup.mirror import Mirror, serving
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.logs import configure_logs
+from tidemark.pipeline.runtime import jars
+from tidemark.pipeline.runtime.jars import Jar, cache, locked, mirror, provide
 
 AT_ONCE = (0.0, 0.0)
 CONTENT = bytes(range(256)) * 40

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dev.java import ensure_java, make_fit
-from pipeline.errors import SetUpError
-from pipeline.runtime.java import find_java, use_java
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.runtime.java import find_java, use_java
 
 # As the executables print them, less what is not read, and with nothing that would need a PATH.
 SETTINGS = """#!/bin/sh

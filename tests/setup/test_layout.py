@@ -7,16 +7,16 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.errors import SetUpError
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.session import Sessions
-from pipeline.results.layout import check_results, create_tables, stored_report
-from pipeline.tables.appender import Appender
-from pipeline.tables.schemas import PANES
 from tests.support.policies import policy_of
 from tests.support.warehouse import rows
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.results.layout import check_results, create_tables, stored_report
+from tidemark.pipeline.tables.appender import Appender
+from tidemark.pipeline.tables.schemas import PANES
 
 USERS = Report("users", Grid(60_000, 60_000), 10_000)
 DAYS = Report("days", Calendar(86_400_000, "Europe/Berlin"), 0, (), "event_type = 'click'")

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import SetUpError
-from pipeline.runtime import limits
-from pipeline.runtime.spark import _deployment
-from pipeline.settings.model import SparkSettings
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.runtime import limits
+from tidemark.pipeline.runtime.spark import _deployment
+from tidemark.pipeline.settings.model import SparkSettings
 
 GIB = 1024**3
 MACHINE = len(os.sched_getaffinity(0))
 HERE = Path(__file__).parents[2]
-ASK = "from pipeline.runtime import limits; print(limits.cores(), limits.memory())"
+ASK = "from tidemark.pipeline.runtime import limits; print(limits.cores(), limits.memory())"
 
 
 def tree(root: Path, groups: str, **files: str) -> Path:
@@ -124,7 +124,7 @@ def test_large_pieces_of_memory_are_given_back_when_they_are_freed() -> None:
     def retained_mib(first: str) -> int:
         """MiB that a process has of 200 that it freed, between small pieces that it still has."""
         script = (
-            f"from pipeline.runtime import limits; {first}\n"
+            f"from tidemark.pipeline.runtime import limits; {first}\n"
             "def resident(): return int(open('/proc/self/statm').read().split()[1]) * 4096 // 2**20\n"
             "bytearray(16 * 2**20)\n"
             "before = resident()\n"

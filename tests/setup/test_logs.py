@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 import structlog
 
-from pipeline.logs import LogFormat, configure_logs
+from tidemark.pipeline.logs import LogFormat, configure_logs
 
 
 @pytest.fixture(autouse=True)

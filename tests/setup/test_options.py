@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli import main
-from pipeline.settings.warehouse import absolute
 from tests.support.cases import case
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.settings.warehouse import absolute
 
 WITH_A_WAREHOUSE = ["advise", "live", "reset-watermark", "sql", "sql-server", "status", "verify"]
 

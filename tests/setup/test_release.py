@@ -14,7 +14,7 @@ import helm_python
 import pytest
 
 from dev import image, release
-from pipeline.errors import SetUpError
+from tidemark.pipeline.errors import SetUpError
 
 ROOT = Path(__file__).parents[2]
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
@@ -55,12 +55,14 @@ def test_two_builds_are_equal_and_have_every_file_with_its_checksum(built: Path)
 def test_the_wheel_has_the_packages_and_the_lock_and_nothing_else(built: Path) -> None:
     with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
         names = wheel.namelist()
-    packages = {"command_line", "http_server", "kafka_access", "pipeline", "producers", "schemas"}
-    assert {name.partition("/")[0] for name in names} == packages | {f"tidemark_lake-{VERSION}.dist-info"}
-    assert "pipeline/jars.lock" in names
-    tracked = subprocess.run(["git", "ls-files", *packages], cwd=ROOT, capture_output=True, text=True, check=True)
+    parts = {"command_line", "http_server", "kafka_access", "pipeline", "producers", "schemas"}
+    assert {path.name for path in (ROOT / "tidemark").iterdir() if path.is_symlink()} == parts
+    assert {name.partition("/")[0] for name in names} == {"tidemark", f"tidemark_lake-{VERSION}.dist-info"}
+    assert {"tidemark/pipeline/jars.lock", "tidemark/py.typed"} <= {*names}
+    tracked = subprocess.run(["git", "ls-files", *parts], cwd=ROOT, capture_output=True, text=True, check=True)
     sources = {name for name in tracked.stdout.split() if name.endswith((".py", ".html", ".css", ".js", ".avsc"))}
-    assert {name for name in sources if (ROOT / name).exists()} - {*names} <= _uncommitted()
+    missing = {name for name in sources if (ROOT / name).exists() and f"tidemark/{name}" not in names}
+    assert missing <= _uncommitted()
 
 
 def _uncommitted() -> set[str]:
@@ -75,7 +77,7 @@ def test_the_chart_is_one_that_helm_loads_and_the_sdist_builds_the_wheel(built: 
         assert chart.render({}, name="clicks", namespace="clicks")
     with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
-    assert {"pyproject.toml", "uv.lock", "jars.lock", "LICENSE", "README.md", "pipeline/cli.py"} <= names
+    assert {"pyproject.toml", "uv.lock", "jars.lock", "LICENSE", "README.md", "tidemark/pipeline/cli.py"} <= names
     assert not [name for name in names if name.endswith((".jar", ".pyc"))]
 
 

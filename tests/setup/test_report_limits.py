@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import SetUpError
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.cumulate import Cumulate
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.session import Sessions
-from pipeline.results.live_view import live_sql
-from pipeline.settings.report_settings import _RESERVED
-from pipeline.tables.engines import Engine
 from tests.support.parsed_settings import parsed_settings
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.cumulate import Cumulate
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.results.live_view import live_sql
+from tidemark.pipeline.settings.report_settings import _RESERVED
+from tidemark.pipeline.tables.engines import Engine
 
 
 def refusal(tmp_path: Path, text: str) -> str:

@@ -3,8 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
-from pipeline.settings.model import Settings
-from pipeline.tables.schemas import OWN, USER_TOTALS
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.schemas import OWN, USER_TOTALS
 
 
 @pytest.mark.parametrize("name", [spec.name for spec in (*OWN, USER_TOTALS)])

@@ -8,13 +8,13 @@ import click
 import pytest
 import structlog
 
-import producers.cli
-from pipeline.cli import main
-from pipeline.errors import SetUpError
-from pipeline.logs import configure_logs
-from pipeline.settings.model import Settings
-from pipeline.settings.setting_catalogue import Setting, catalogue
+import tidemark.producers.cli
 from tests.support.parsed_settings import parsed_settings
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.logs import configure_logs
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.settings.setting_catalogue import Setting, catalogue
 
 MARK = "hunter2bqkz"
 
@@ -145,7 +145,7 @@ def test_producers_refuse_a_password_in_an_address(
     for name, value in OAUTH.items():
         monkeypatch.setenv(f"PRODUCERS_{name.replace('.', '__').upper()}", value)
     for flag in (f"--kafka.sasl.token-url={SECRETS[0]}", f"--bootstrap-servers={SECRETS[2]}"):
-        assert producers.cli.main(["simulate", flag]) == 2
+        assert tidemark.producers.cli.main(["simulate", flag]) == 2
         said = "".join(capfd.readouterr())
         assert "credentials must not be part of an address: set kafka.sasl" in said
         assert MARK not in said
@@ -167,7 +167,11 @@ def test_an_error_about_another_setting_contains_no_secret(
 def test_help_shows_no_secret(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("TIDEMARK_KAFKA__SASL__PASSWORD", MARK)
     monkeypatch.setenv("PRODUCERS_KAFKA__SASL__PASSWORD", MARK)
-    for program, verb in ((main, "run"), (producers.cli.main, "simulate"), (producers.cli.main, "collect")):
+    for program, verb in (
+        (main, "run"),
+        (tidemark.producers.cli.main, "simulate"),
+        (tidemark.producers.cli.main, "collect"),
+    ):
         assert program([verb, "--help"]) == 0
         said = capsys.readouterr().out
         assert "--kafka.sasl.username" in said
@@ -221,7 +225,7 @@ def test_both_commands_say_the_same_of_a_mistake(
     where = ["--bootstrap-servers=127.0.0.1:1", "--topic=clicks"]
     own = ["--metrics.port=0", f"--warehouse={tmp_path}"]
     assert main(["run", "--until-caught-up", *where, *own]) == 2
-    assert producers.cli.main(["simulate", *where]) == 2
+    assert tidemark.producers.cli.main(["simulate", *where]) == 2
     printed = capfd.readouterr().err
     assert printed.count(words) == 2, printed
     assert printed.count("\n") == 2

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pipeline.app import open_service
-from pipeline.cli import main
-from pipeline.errors import SetUpError
-from pipeline.event_time.malformed import MalformedLimit
-from pipeline.event_time.reports import Report
-from pipeline.event_time.strategies import Bounded
-from pipeline.event_time.windows.grid import Grid
-from pipeline.settings.model import Settings
 from tests.support.parsed_settings import parsed_settings
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.malformed import MalformedLimit
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.strategies import Bounded
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.settings.model import Settings
 
 
 @pytest.fixture(autouse=True)

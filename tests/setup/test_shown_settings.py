@@ -12,13 +12,13 @@ import pytest
 from hypothesis import event, example, given
 from hypothesis import strategies as st
 
-from kafka_access.addresses import has_credentials
-from pipeline.commands.config import settings_lines
-from pipeline.errors import SetUpError
-from pipeline.settings.load import read_sources, settings_of
-from pipeline.settings.model import Settings
-from pipeline.settings.report_settings import TotalsSettings
-from pipeline.settings.setting_catalogue import Setting, catalogue
+from tidemark.kafka_access.addresses import has_credentials
+from tidemark.pipeline.commands.config import settings_lines
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.settings.load import read_sources, settings_of
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.settings.report_settings import TotalsSettings
+from tidemark.pipeline.settings.setting_catalogue import Setting, catalogue
 
 SOURCES: Final = ("file", "environment", "flag")
 TEXTS: Final = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12).filter(

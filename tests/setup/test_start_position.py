@@ -2,8 +2,9 @@
 
 import pytest
 
-from pipeline.errors import SetUpError
-from pipeline.settings.start_position import (
+from tests.support.parsed_settings import parsed_settings
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.settings.start_position import (
     AtTime,
     Earliest,
     GroupOffsets,
@@ -12,7 +13,6 @@ from pipeline.settings.start_position import (
     StartPosition,
     parse_start_position,
 )
-from tests.support.parsed_settings import parsed_settings
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipeline.instants import moment, ms_of, time_of
+from tidemark.pipeline.instants import moment, ms_of, time_of
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli import main
 from tests.support.waiting import PATIENCE_S
+from tidemark.pipeline.cli import main
 
 VERBS = {
     "status": [],
@@ -57,7 +57,7 @@ def test_an_object_store_that_is_down_is_reported(
 def test_missing_credentials_are_one_sentence(tmp_path: Path) -> None:
     """delta-rs would first print a warning for each place that has no credentials."""
     environment = {**os.environ, "AWS_EC2_METADATA_DISABLED": "true", "AWS_REGION": "nowhere", "HOME": str(tmp_path)}
-    command = [sys.executable, "-m", "pipeline.cli", "status", "--warehouse=s3://bucket/warehouse"]
+    command = [sys.executable, "-m", "tidemark.pipeline.cli", "status", "--warehouse=s3://bucket/warehouse"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 2
     assert re.fullmatch(r"tidemark: the store of \S+ does not answer: .*Set its credentials, or .*\n", done.stderr)

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from pipeline.amend import late_corrections
-from pipeline.amend.late_corrections import LetterSelection, apply_corrections
-from pipeline.errors import SetUpError
-from pipeline.event_time.policy import Policy, TimeOf
-from pipeline.event_time.user_totals import UserTotals
-from pipeline.settings.load import settings_of
-from pipeline.settings.model import Settings
-from pipeline.settings.setting_catalogue import catalogue
-from pipeline.settings.sources import Source
-from pipeline.settings.warehouse_policy import POLICY_SETTINGS, policy_of
 from tests.support.environment import remove_settings
 from tests.verify.site import MINUTE, POLICY, REPORTS, Event, Site
+from tidemark.pipeline.amend import late_corrections
+from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.policy import Policy, TimeOf
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.settings.load import settings_of
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.settings.setting_catalogue import catalogue
+from tidemark.pipeline.settings.sources import Source
+from tidemark.pipeline.settings.warehouse_policy import POLICY_SETTINGS, policy_of
 
 pytestmark = pytest.mark.slow
 OWN = replace(

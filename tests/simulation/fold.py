@@ -6,20 +6,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pipeline.event_time import rules as event_time
-from pipeline.event_time.checks import Check, reason_of
-from pipeline.event_time.event_ids import Ids, RememberedIds
-from pipeline.event_time.lateness import closed_until, cutoffs, in_time_from, is_too_late
-from pipeline.event_time.policy import Consumer
-from pipeline.event_time.progress import Progress
-from pipeline.event_time.reports import Report
-from pipeline.event_time.tallies import Statistic
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.session import Sessions
-from pipeline.tables.schemas import DEAD_LETTERS, PANES
 from tests.simulation.events import MINUTE, Event, Topic
 from tests.simulation.rules import MARKING
+from tidemark.pipeline.event_time import rules as event_time
+from tidemark.pipeline.event_time.checks import Check, reason_of
+from tidemark.pipeline.event_time.event_ids import Ids, RememberedIds
+from tidemark.pipeline.event_time.lateness import closed_until, cutoffs, in_time_from, is_too_late
+from tidemark.pipeline.event_time.policy import Consumer
+from tidemark.pipeline.event_time.progress import Progress
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.tallies import Statistic
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, PANES
 
 
 class Fold:

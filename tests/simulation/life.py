@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from pipeline.errors import SetUpError
 from tests.simulation import spares, verbs
 from tests.simulation.casts import Cast, Scene
 from tests.simulation.ending import after_a_life, wrong_views
@@ -19,6 +18,7 @@ from tests.simulation.rules import Rules
 from tests.simulation.stand_ins import prepare
 from tests.simulation.world import Process
 from tests.simulation.writers import Stage
+from tidemark.pipeline.errors import SetUpError
 
 LIFE: Final = "life:"
 """The name of a life is this and its seed."""

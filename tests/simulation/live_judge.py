@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from pipeline.reading.sql_views import live_view_sql
-from pipeline.tables.engines import Engine
-from pipeline.tables.query import query
-from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, find_table
 from tests.simulation.judge import differences, milliseconds
 from tests.simulation.model import Expected, Key
+from tidemark.pipeline.reading.sql_views import live_view_sql
+from tidemark.pipeline.tables.engines import Engine
+from tidemark.pipeline.tables.query import query
+from tidemark.pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, find_table
 
 LIVE: Final = "live "
 """Findings on views begin with it: `tidemark verify` reads tables alone."""

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from deltalake import Transaction
 
-from pipeline.tables.transactions import ERASED_APP
 from tests.simulation.play import Plan, play
 from tests.simulation.search import plans_of
+from tidemark.pipeline.tables.transactions import ERASED_APP
 
 
 @dataclass(frozen=True)
@@ -130,94 +130,97 @@ def _uncertain(_: object) -> Callable[..., int | None]:
 MUTATIONS: Final[Mapping[str, Mutation]] = {
     "fence": Mutation(
         "a start fences every table",
-        {"pipeline.tables.handle:Handle.fence": _nothing},
+        {"tidemark.pipeline.tables.handle:Handle.fence": _nothing},
         (("service-start.grid", "none"), ("service-start.counts", "none")),
     ),
     "look at the fence": Mutation(
         "a handle's version is looked at for a newer fence before it commits",
-        {"pipeline.tables.handle:refuse_if_fenced": _nothing},
+        {"tidemark.pipeline.tables.handle:refuse_if_fenced": _nothing},
         (("start-start.grid", "none"), ("service-start.grid", "none")),
     ),
     "next version": Mutation(
         "a commit lands at the version after the one it was computed from",
-        {"pipeline.tables.handle:Handle.attempt": _retrying},
+        {"tidemark.pipeline.tables.handle:Handle.attempt": _retrying},
         (("service-start.counts", "none"), ("start-start.grid", "none")),
     ),
     "token": Mutation(
         "a writer recognises its own commit by a token",
-        {"pipeline.tables.handle:Handle._has_landed": _forgetful},
+        {"tidemark.pipeline.tables.handle:Handle._has_landed": _forgetful},
         (("restart.grid", "lost"), ("service-start.counts", "lost")),
     ),
     "ledger": Mutation(
         "the ledger's commit lands only after the version that was read",
-        {"pipeline.tables.ledger:Ledger.commit_next": _late_reader},
+        {"tidemark.pipeline.tables.ledger:Ledger.commit_next": _late_reader},
         (("start-start.grid", "none"), ("service-start.grid", "none")),
     ),
     "own process": Mutation(
         "a process recognises the epoch that it opened itself",
-        {"pipeline.service.recovery:next_epoch": _nameless},
+        {"tidemark.pipeline.service.recovery:next_epoch": _nameless},
         (("restart.counts", "late"),),
     ),
     "uncommitted rows": Mutation(
         "a start removes what was never committed",
-        {"pipeline.tables.housekeeping:remove_uncommitted": _nothing},
+        {"tidemark.pipeline.tables.housekeeping:remove_uncommitted": _nothing},
         (("restart.grid", "ends"), ("service-start.grid", "ends")),
     ),
     "files of a merge": Mutation(
         "a merge lands only while its files are part of the table",
-        {"pipeline.tables.handle:Handle.exchange": _careless},
+        {"tidemark.pipeline.tables.handle:Handle.exchange": _careless},
         (("start-start.grid", "none"), ("service-start.grid", "none"), ("lagging-erase.crowd_people", "none")),
     ),
     "amending": Mutation(
         "verbs and retention exclude one another",
-        {"pipeline.tables.handle:Handle.amending": _alone},
+        {"tidemark.pipeline.tables.handle:Handle.amending": _alone},
         (("correct-correct.mixed", "none"), ("correct-age.aged", "none"), ("correct-erase.visits", "none")),
     ),
     "certain watermark": Mutation(
         "upkeep does not rely on a watermark that is ahead of the clock",
-        {"pipeline.service.maintenance:certain_watermark": _uncertain},
+        {"tidemark.pipeline.service.maintenance:certain_watermark": _uncertain},
         (("reset-start.wrong", "none"), ("reset-start.wrong_visits", "none")),
     ),
     "parts of a session": Mutation(
         "a session that is merged joins what each of its events joined",
-        {"pipeline.results.islands:Islands.__init__": _as_they_were},
+        {"tidemark.pipeline.results.islands:Islands.__init__": _as_they_were},
         (("behind-start.steps", "none"),),
     ),
     "certain start": Mutation(
         "a start forgets no ids by a watermark that may be taken back",
-        {"pipeline.service.next_epoch:certain_watermark": _uncertain},
+        {"tidemark.pipeline.service.next_epoch:certain_watermark": _uncertain},
         (("start-reset.ended_twice", "none"), ("start-reset.wrong_twice", "none")),
     ),
     "dropped panes": Mutation(
         "a start opens no window of a report whose panes were dropped",
-        {"pipeline.results.missing_panes:DROPPED_APP": lambda _: "no such mark:"},
+        {"tidemark.pipeline.results.missing_panes:DROPPED_APP": lambda _: "no such mark:"},
         (("other_start-reset-start.without_visits", "none"), ("reset-other_start-start.without_visits", "none")),
     ),
     "corrected sessions": Mutation(
         "a reset opens no session that a correction joined",
-        {"pipeline.amend.watermark_reset:_latest_corrected": lambda _: lambda *_: 0},
+        {"tidemark.pipeline.amend.watermark_reset:_latest_corrected": lambda _: lambda *_: 0},
         (("correct-reset.wrong_visits", "none"), ("reset-correct.wrong_visits", "ends")),
     ),
     # With `retries` it would be as safe: delta-rs refuses it after a commit that added rows which it might remove, and
     # its condition compares hashes, which the statistics of no file exclude.
     "last commit of an erasure": Mutation(
         "an erasure's last commit of a report lands after all publications of older panes, or is computed again",
-        {"pipeline.tables.handle:Handle.swap": _once_for_erasures},
+        {"tidemark.pipeline.tables.handle:Handle.swap": _once_for_erasures},
         (("service-erase.crowd", "two"),),
     ),
     "watermark of now": Mutation(
         "a live view uses the watermark of the newest batch, which a reset may have lowered",
-        {"pipeline.results.live_view:_LIVE_SQL": lambda sql: sql.replace(_NEWEST_SQL, "")},
+        {"tidemark.pipeline.results.live_view:_LIVE_SQL": lambda sql: sql.replace(_NEWEST_SQL, "")},
         (("reset-start.wrong", "none"), ("reset-start.ended", "none")),
     ),
     "reports of now": Mutation(
         "an erasure looks for reports again in each pass",
-        {"pipeline.amend.erase.erasure:PersonalTables": _of_the_first},
+        {"tidemark.pipeline.amend.erase.erasure:PersonalTables": _of_the_first},
         (("erase-other_start.more_crowd", "none"),),
     ),
     "read again": Mutation(
         "verify reads again what others have changed meanwhile",
-        {f"pipeline.verifier.invariants:{most}": lambda _: 1 for most in ("_MOST_READS", "_MOST_READS_OF_FILES")},
+        {
+            f"tidemark.pipeline.verifier.invariants:{most}": lambda _: 1
+            for most in ("_MOST_READS", "_MOST_READS_OF_FILES")
+        },
         (("verify-erase.mixed", "none"), ("verify-correct.mixed", "none")),
     ),
 }

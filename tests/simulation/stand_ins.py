@@ -7,22 +7,22 @@ from typing import Any
 
 import structlog
 
-from pipeline.event_time.policy import AllIdle, Policy
-from pipeline.event_time.reports import Report
-from pipeline.event_time.strategies import Bounded, Punctuated, Strategy, TimeLag
-from pipeline.event_time.user_totals import UserTotals
-from pipeline.event_time.windows.base import Windows
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.cumulate import Cumulate
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.session import Sessions
-from pipeline.kafka.topic import Identity
-from pipeline.service import maintenance
-from pipeline.tables import handle, housekeeping
 from tests.simulation import points
 from tests.simulation.events import MINUTE, Topic
 from tests.simulation.rules import GAP, MARKING, TEN, Rules, Shape
+from tidemark.pipeline.event_time.policy import AllIdle, Policy
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.strategies import Bounded, Punctuated, Strategy, TimeLag
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.event_time.windows.base import Windows
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.cumulate import Cumulate
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.kafka.topic import Identity
+from tidemark.pipeline.service import maintenance
+from tidemark.pipeline.tables import handle, housekeeping
 
 
 @cache

@@ -8,20 +8,6 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.amend import watermark_reset as reset_verb
-from pipeline.amend.erase.erasure import erase_person, persons_rows
-from pipeline.event_time.certain import certain_watermark
-from pipeline.event_time.firing import WindowsDue
-from pipeline.results import corrections as corrections_module
-from pipeline.results import layout
-from pipeline.results.corrections import Corrections
-from pipeline.results.kind_registry import kind_of, kinds_of
-from pipeline.results.publication import Publication
-from pipeline.results.retention import remove_by_age
-from pipeline.settings.model import Settings
-from pipeline.tables import housekeeping
-from pipeline.tables.ledger import Ledger
-from pipeline.tables.transactions import CLOSED_APP, CORRECTED_APP, REMOVED_APP
 from tests.simulation import rules
 from tests.simulation.events import MINUTE, NOON, Event, events
 from tests.simulation.judge import rows_of
@@ -29,6 +15,20 @@ from tests.simulation.rules import Rules
 from tests.simulation.verbs import violations
 from tests.simulation.world import Process
 from tests.simulation.writers import Stage
+from tidemark.pipeline.amend import watermark_reset as reset_verb
+from tidemark.pipeline.amend.erase.erasure import erase_person, persons_rows
+from tidemark.pipeline.event_time.certain import certain_watermark
+from tidemark.pipeline.event_time.firing import WindowsDue
+from tidemark.pipeline.results import corrections as corrections_module
+from tidemark.pipeline.results import layout
+from tidemark.pipeline.results.corrections import Corrections
+from tidemark.pipeline.results.kind_registry import kind_of, kinds_of
+from tidemark.pipeline.results.publication import Publication
+from tidemark.pipeline.results.retention import remove_by_age
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables import housekeeping
+from tidemark.pipeline.tables.ledger import Ledger
+from tidemark.pipeline.tables.transactions import CLOSED_APP, CORRECTED_APP, REMOVED_APP
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.amend import watermark_reset
-from pipeline.results import live_view
 from tests.simulation.events import MINUTE, NOON, events
 from tests.simulation.judge import ledger_of
 from tests.simulation.live_judge import live_findings, live_rows
@@ -17,6 +15,8 @@ from tests.simulation.mutations import MUTATIONS
 from tests.simulation.rules import Rules, Shape
 from tests.simulation.world import Process
 from tests.simulation.writers import Stage
+from tidemark.pipeline.amend import watermark_reset
+from tidemark.pipeline.results import live_view
 
 pytestmark = pytest.mark.slow
 TOPIC = (events("0.1ann 600bob* 0.3ann"),)
@@ -45,6 +45,6 @@ def test_the_judge_finds_a_live_view_by_the_highest_watermark(warehouse: str, mo
     expected = Model(TOPIC, dict.fromkeys(range(9), RULES)).replay(ledger_of(warehouse))
     assert OPEN in expected.live["page_views"]
     assert not [*live_findings(warehouse, expected, {})]
-    change = MUTATIONS["watermark of now"].patches["pipeline.results.live_view:_LIVE_SQL"]
+    change = MUTATIONS["watermark of now"].patches["tidemark.pipeline.results.live_view:_LIVE_SQL"]
     monkeypatch.setattr(live_view, "_LIVE_SQL", change(vars(live_view)["_LIVE_SQL"]))
     assert [*live_findings(warehouse, expected, {})]

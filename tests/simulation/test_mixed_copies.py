@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import SetUpError
 from tests.simulation import judge, rules
 from tests.simulation.events import LATE, MINUTE, NOON
 from tests.simulation.model import Model
@@ -14,6 +13,7 @@ from tests.simulation.rules import Rules
 from tests.simulation.verbs import violations
 from tests.simulation.world import Process
 from tests.simulation.writers import Stage
+from tidemark.pipeline.errors import SetUpError
 
 pytestmark = pytest.mark.slow
 TABLES = ("ledger", "panes", "dead_letters", "event_ids", "page_views", "visits")

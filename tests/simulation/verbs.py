@@ -8,25 +8,25 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pipeline import columns as c
-from pipeline.amend import late_corrections
-from pipeline.amend import watermark_reset as reset_verb
-from pipeline.amend.erase.erasure import erase_person
-from pipeline.amend.late_corrections import LetterSelection, apply_corrections
-from pipeline.errors import SetUpError, TransientError
-from pipeline.event_time.checks import Check
-from pipeline.fold.dead_letter_reader import BELONGS
-from pipeline.results.retention import remove_by_age
-from pipeline.settings.model import Settings
-from pipeline.tables.opening import Opening
-from pipeline.tables.schemas import CORRECTIONS, PANES
-from pipeline.tables.transactions import CLOSED_APP, DROPPED_APP, FORGOTTEN_BEFORE_APP, MERGED_APP, REMOVED_APP
-from pipeline.verifier.invariants import verify
 from tests.simulation.judge import ledger_of, rows_of, transactions
 from tests.simulation.marks import Marks
 from tests.simulation.rules import Rules
 from tests.simulation.stand_ins import policy_of, put
 from tests.simulation.world import Process
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.amend import late_corrections
+from tidemark.pipeline.amend import watermark_reset as reset_verb
+from tidemark.pipeline.amend.erase.erasure import erase_person
+from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
+from tidemark.pipeline.errors import SetUpError, TransientError
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.fold.dead_letter_reader import BELONGS
+from tidemark.pipeline.results.retention import remove_by_age
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.opening import Opening
+from tidemark.pipeline.tables.schemas import CORRECTIONS, PANES
+from tidemark.pipeline.tables.transactions import CLOSED_APP, DROPPED_APP, FORGOTTEN_BEFORE_APP, MERGED_APP, REMOVED_APP
+from tidemark.pipeline.verifier.invariants import verify
 
 _TRIES: Final = 4
 

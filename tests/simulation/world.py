@@ -10,35 +10,35 @@ from typing import Any, Final, cast
 
 import pyarrow as pa
 
-from pipeline.errors import Replaced, SetUpError
-from pipeline.event_time.batch import Batch
-from pipeline.event_time.lateness import cutoffs
-from pipeline.event_time.malformed import MalformedLimit
-from pipeline.event_time.progress import Progress
-from pipeline.event_time.table_retention import TableRetention
-from pipeline.event_time.window_states import due
-from pipeline.results.compaction import Compaction
-from pipeline.results.kind_registry import kinds_of
-from pipeline.results.publication import Publication
-from pipeline.service.maintenance import Maintenance
-from pipeline.service.outbox import Offer, Outbox
-from pipeline.service.publisher import publish_due
-from pipeline.service.publisher_step import Maintain, PublisherState, Sleep, next_step
-from pipeline.service.recovery import OpenedEpoch, OwnEpoch, open_epoch
-from pipeline.service.resources import Resources
-from pipeline.settings.model import KafkaSettings, Settings
-from pipeline.tables.appender import Appender
-from pipeline.tables.changed_meaning import Meaning
-from pipeline.tables.large import NOTHING
-from pipeline.tables.ledger import Ledger
-from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES
-from pipeline.tables.store_errors import is_of_store
-from pipeline.tuning import Tuning
 from tests.simulation.events import MINUTE, Topic
 from tests.simulation.fold import Fold
 from tests.simulation.rules import Rules
 from tests.simulation.stand_ins import Kafka, Nothing, policy_of
 from tests.simulation.writers import Stage
+from tidemark.pipeline.errors import Replaced, SetUpError
+from tidemark.pipeline.event_time.batch import Batch
+from tidemark.pipeline.event_time.lateness import cutoffs
+from tidemark.pipeline.event_time.malformed import MalformedLimit
+from tidemark.pipeline.event_time.progress import Progress
+from tidemark.pipeline.event_time.table_retention import TableRetention
+from tidemark.pipeline.event_time.window_states import due
+from tidemark.pipeline.results.compaction import Compaction
+from tidemark.pipeline.results.kind_registry import kinds_of
+from tidemark.pipeline.results.publication import Publication
+from tidemark.pipeline.service.maintenance import Maintenance
+from tidemark.pipeline.service.outbox import Offer, Outbox
+from tidemark.pipeline.service.publisher import publish_due
+from tidemark.pipeline.service.publisher_step import Maintain, PublisherState, Sleep, next_step
+from tidemark.pipeline.service.recovery import OpenedEpoch, OwnEpoch, open_epoch
+from tidemark.pipeline.service.resources import Resources
+from tidemark.pipeline.settings.model import KafkaSettings, Settings
+from tidemark.pipeline.tables.appender import Appender
+from tidemark.pipeline.tables.changed_meaning import Meaning
+from tidemark.pipeline.tables.large import NOTHING
+from tidemark.pipeline.tables.ledger import Ledger
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES
+from tidemark.pipeline.tables.store_errors import is_of_store
+from tidemark.pipeline.tuning import Tuning
 
 _KAFKA: Final = KafkaSettings(topic="t")
 _ATTEMPTS: Final = 4

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from dev.unpack import unpack
-from pipeline.cli import main
-from pipeline.tables.opening import FORMAT
 from tests.verify.plant import Rows, alter
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.tables.opening import FORMAT
 
 pytestmark = pytest.mark.slow
 STORED = sorted(Path(__file__).parent.glob("format-*.tar.xz"))

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from producers.truth import Truth
 from tests.producers.recount import decode
 from tests.support.conservation import Balance, assert_conserved
 from tests.support.warehouse import EPOCH, page_views, rows
+from tidemark.producers.truth import Truth
 
 Cell = tuple[str, int, str]
 """User, window start in milliseconds, and which of the two counts."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from pipeline.commands.preflight.check_result import CheckResult, Level
+from tidemark.pipeline.commands.preflight.check_result import CheckResult, Level
 
 
 def worst(seen: Iterable[CheckResult]) -> dict[str, CheckResult]:

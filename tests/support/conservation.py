@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
-from pipeline.verifier.invariants import verify
 from tests.support.warehouse import table
+from tidemark.pipeline.verifier.invariants import verify
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,17 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipeline import columns as c
-from pipeline.decoding.decode import decoded
-from pipeline.event_time.checks import Check
-from pipeline.fold.fold_plan import FoldPlan
-from pipeline.fold.packed import unpacked
-from pipeline.fold.record_columns import BatchContext
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import Settings, SparkSettings
-from producers.encode import header
-from schemas.fields import EventFields, EventSchemas
 from tests.support.brief_java import BRIEF_DRIVER
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.decoding.decode import decoded
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.fold.fold_plan import FoldPlan
+from tidemark.pipeline.fold.packed import unpacked
+from tidemark.pipeline.fold.record_columns import BatchContext
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import Settings, SparkSettings
+from tidemark.producers.encode import header
+from tidemark.schemas.fields import EventFields, EventSchemas
 
 NOW: Final = 1_790_820_000_000
 USER_AND_TIME: Final = ({"name": "u", "type": "string"}, {"name": "t", "type": "long"})

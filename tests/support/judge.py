@@ -1,7 +1,7 @@
 """The verdict on one decoded event, as the fold gives it to a column of them."""
 
-from pipeline.event_time import lateness, rules
-from pipeline.event_time.policy import Policy, Verdict
+from tidemark.pipeline.event_time import lateness, rules
+from tidemark.pipeline.event_time.policy import Policy, Verdict
 
 
 def judge(event_time: int, kafka_timestamp: int, watermark: int | None, policy: Policy) -> Verdict:

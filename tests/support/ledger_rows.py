@@ -7,11 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 from deltalake import write_deltalake
 
-from pipeline.event_time.batch import EPOCH, LedgerRow
-from pipeline.settings.model import Settings
-from pipeline.tables.handle import Handle
-from pipeline.tables.opening import Opening
-from pipeline.tables.schemas import LEDGER
+from tidemark.pipeline.event_time.batch import EPOCH, LedgerRow
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.opening import Opening
+from tidemark.pipeline.tables.schemas import LEDGER
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NOON_MS = int(NOON.timestamp() * 1000)

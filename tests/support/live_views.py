@@ -13,8 +13,8 @@ from deltalake import DeltaTable, QueryBuilder
 from duckdb_extensions import import_extension
 from pyspark.sql import SparkSession
 
-from pipeline.cli import main
 from tests.support.warehouse import milliseconds
+from tidemark.pipeline.cli import main
 
 Row = dict[str, Any]
 

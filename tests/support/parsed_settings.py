@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from pipeline.commands.options import flags_of
-from pipeline.commands.run import run
-from pipeline.settings.load import read_sources, settings_of
-from pipeline.settings.model import Settings
+from tidemark.pipeline.commands.options import flags_of
+from tidemark.pipeline.commands.run import run
+from tidemark.pipeline.settings.load import read_sources, settings_of
+from tidemark.pipeline.settings.model import Settings
 
 
 def parsed_settings(*words: str) -> Settings:

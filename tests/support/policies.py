@@ -1,9 +1,9 @@
 """Rules for tests to which only the reports matter."""
 
-from pipeline.event_time.policy import Policy
-from pipeline.event_time.reports import Report
-from pipeline.event_time.strategies import Bounded
-from pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.strategies import Bounded
+from tidemark.pipeline.event_time.user_totals import UserTotals
 
 
 def policy_of(*reports: Report, totals: UserTotals | None = None) -> Policy:

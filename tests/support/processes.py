@@ -89,9 +89,9 @@ def _inherited() -> dict[str, str]:
 
 def tidemark(log: Path, *arguments: str, driver: Mapping[str, str] = SMALL_DRIVER) -> Process:
     """Runs the `tidemark` command of this environment."""
-    return Process([sys.executable, "-m", "pipeline.cli", *arguments], log, driver)
+    return Process([sys.executable, "-m", "tidemark.pipeline.cli", *arguments], log, driver)
 
 
 def producers(log: Path, *arguments: str) -> Process:
     """Runs the `producers` command of this environment."""
-    return Process([sys.executable, "-m", "producers", *arguments], log)
+    return Process([sys.executable, "-m", "tidemark.producers", *arguments], log)

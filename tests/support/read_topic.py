@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event, Thread
 
-from pipeline.settings.model import Settings
 from tests.support.kafka_cluster import Cluster
 from tests.support.topic_writer import Raw, send
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import records
+from tidemark.pipeline.settings.model import Settings
 
 
 @dataclass

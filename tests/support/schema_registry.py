@@ -11,11 +11,11 @@ from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegis
 
 from demo.children import free_port
 from dev.unpack import unpack
-from pipeline.runtime.download import fetch
-from pipeline.runtime.jars import cache
-from pipeline.runtime.java import find_java
 from tests.support.processes import Process
 from tests.support.waiting import PATIENCE_S, wait_for
+from tidemark.pipeline.runtime.download import fetch
+from tidemark.pipeline.runtime.jars import cache
+from tidemark.pipeline.runtime.java import find_java
 
 VERSION = "3.0.9"
 """The newest that Java 17 runs."""

@@ -8,11 +8,11 @@ from threading import Event, Thread
 from typing import Any, Final
 from urllib.request import urlopen
 
-from pipeline.service.runner import RunningService
-from pipeline.settings.model import Settings
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.kafka_cluster import Cluster
 from tests.support.topic_writer import Raw, send
+from tidemark.pipeline.service.runner import RunningService
+from tidemark.pipeline.settings.model import Settings
 
 ANY_TIMESTAMP = {"message_timestamp_after_max_ms": 2**63 - 1, "retention_ms": -1}
 """Topic settings with which the broker accepts and retains records of any time."""

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from producers.broker import Target, partitions_of
 from tests.support.waiting import PATIENCE_S, wait_for
+from tidemark.producers.broker import Target, partitions_of
 
 
 def consumed(bootstrap_servers: str, topic: str) -> Iterator[Message]:

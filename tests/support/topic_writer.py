@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from confluent_kafka import Producer
 
-from producers.encode import encode_one
 from tests.support.waiting import PATIENCE_S
+from tidemark.producers.encode import encode_one
 
 
 @dataclass(frozen=True)

@@ -17,24 +17,24 @@ from deltalake.exceptions import DeltaError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.amend.erase.erasure import erase_person
-from pipeline.errors import Replaced
-from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.window_states import Firings
-from pipeline.results import buckets
-from pipeline.results.corrections import Corrections
-from pipeline.results.kind_registry import kinds_of
-from pipeline.results.publication import Publication
-from pipeline.settings.model import Settings
-from pipeline.tables.housekeeping import take_over
-from pipeline.tables.schemas import USER_TOTALS
-from pipeline.tables.transactions import WRITER_APP
-from pipeline.tuning import STANDARD, Tuning
 from tests.crash.store_faults import Refusal, refusing
 from tests.privacy.test_erase_meanwhile import Meanwhile
 from tests.support.conservation import violations
 from tests.support.warehouse import rows, user_totals
 from tests.verify.site import MINUTE, NOON, POLICY, REPORTS, Event, Site
+from tidemark.pipeline.amend.erase.erasure import erase_person
+from tidemark.pipeline.errors import Replaced
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.event_time.window_states import Firings
+from tidemark.pipeline.results import buckets
+from tidemark.pipeline.results.corrections import Corrections
+from tidemark.pipeline.results.kind_registry import kinds_of
+from tidemark.pipeline.results.publication import Publication
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.housekeeping import take_over
+from tidemark.pipeline.tables.schemas import USER_TOTALS
+from tidemark.pipeline.tables.transactions import WRITER_APP
+from tidemark.pipeline.tuning import STANDARD, Tuning
 
 pytestmark = pytest.mark.slow
 SMALL = replace(POLICY, reports=REPORTS[:1])

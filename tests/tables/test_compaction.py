@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.results.kind_registry import kind_of
-from pipeline.results.result_table import panes_sql
-from pipeline.tables.query import query
-from pipeline.tuning import STANDARD
 from tests.verify.site import POLICY, REPORTS, Event, Site
+from tidemark.pipeline.results.kind_registry import kind_of
+from tidemark.pipeline.results.result_table import panes_sql
+from tidemark.pipeline.tables.query import query
+from tidemark.pipeline.tuning import STANDARD
 
 pytestmark = pytest.mark.slow
 SMALL = replace(POLICY, reports=REPORTS[:1])

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from pipeline.amend import late_corrections
-from pipeline.amend.late_corrections import LetterSelection, apply_corrections
-from pipeline.errors import SetUpError
-from pipeline.settings.model import Settings
-from pipeline.tables.changed_meaning import Meaning
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
+from tidemark.pipeline.amend import late_corrections
+from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.changed_meaning import Meaning
 
 CORRECT, REPLAY = LetterSelection(), LetterSelection(reasons=("malformed", "future"), is_judged_again=True)
 

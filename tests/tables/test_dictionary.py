@@ -7,13 +7,14 @@ import pytest
 from deltalake import DeltaTable
 
 from dev.tables_page import PAGE, page
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.grid import Grid
-from pipeline.measures import MEASURES
-from pipeline.results.layout import create_tables
-from pipeline.tables.dictionary import COMMENT
-from pipeline.tables.handle import Handle
-from pipeline.tables.schemas import (
+from tests.support.policies import policy_of
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.measures import MEASURES
+from tidemark.pipeline.results.layout import create_tables
+from tidemark.pipeline.tables.dictionary import COMMENT
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.schemas import (
     CORRECTIONS,
     DEAD_LETTERS,
     ERASED_USERS,
@@ -24,7 +25,6 @@ from pipeline.tables.schemas import (
     TableSpec,
     result_of,
 )
-from tests.support.policies import policy_of
 
 EVERYTHING = Report("everything", Grid(1, 1), 0, ("user_id", "page_url", "event_type"), measures=tuple(MEASURES))
 FIXED = (LEDGER, PANES, DEAD_LETTERS, CORRECTIONS)

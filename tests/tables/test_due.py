@@ -1,8 +1,8 @@
 """Windows of many panes are listed with the panes that have rows, in as few statements."""
 
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.grid import Grid
-from pipeline.results.due import WindowsToPublish
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.results.due import WindowsToPublish
 
 SECOND = 1000
 HOUR = 3600 * SECOND

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.tables.durable import mend
-from pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.durable import mend
+from tidemark.pipeline.tables.handle import Handle
 
 ROWS = pa.table({"number": pa.array([1, 2, 3], pa.int64())})
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 
-from pipeline.pseudonyms import ErasedUsers
-from pipeline.tables.erased_users import erased_users, forget, remember
-from pipeline.tables.handle import create_table
-from pipeline.tables.schemas import ERASED_USERS
 from tests.support.every_file import files_with
 from tests.support.warehouse import rows
+from tidemark.pipeline.pseudonyms import ErasedUsers
+from tidemark.pipeline.tables.erased_users import erased_users, forget, remember
+from tidemark.pipeline.tables.handle import create_table
+from tidemark.pipeline.tables.schemas import ERASED_USERS
 
 ANN, BOB = "ann-of-clear-text", "bob-of-clear-text"
 

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.errors import Replaced
-from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.event_ids import Ids
-from pipeline.fold import outputs
-from pipeline.results.layout import create_tables
-from pipeline.settings.model import Settings
-from pipeline.tables import event_id_table
-from pipeline.tables.appender import Appender
-from pipeline.tables.housekeeping import remove_uncommitted, take_over
-from pipeline.tables.schemas import EVENT_IDS
 from tests.support.warehouse import rows
+from tidemark.pipeline.errors import Replaced
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.event_time.event_ids import Ids
+from tidemark.pipeline.fold import outputs
+from tidemark.pipeline.results.layout import create_tables
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables import event_id_table
+from tidemark.pipeline.tables.appender import Appender
+from tidemark.pipeline.tables.housekeeping import remove_uncommitted, take_over
+from tidemark.pipeline.tables.schemas import EVENT_IDS
 
 pytestmark = pytest.mark.slow
 

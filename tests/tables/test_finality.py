@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.amend.finality import Finality
-from pipeline.tables.ledger import Ledger
 from tests.verify.site import MINUTE, NOON, POLICY, REPORTS, Event, Site
+from tidemark.pipeline.amend.finality import Finality
+from tidemark.pipeline.tables.ledger import Ledger
 
 pytestmark = pytest.mark.slow
 SESSIONS = next(report for report in REPORTS if report.name == "sessions")

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, Transaction, write_deltalake
 
-from pipeline.errors import Replaced
-from pipeline.event_time.batch import EPOCH
-from pipeline.tables import handle as handle_module
-from pipeline.tables.files import files_of, read, write
-from pipeline.tables.handle import Handle
-from pipeline.tables.merging import merge_small_files
-from pipeline.tables.transactions import FENCED_APP, WRITER_APP
+from tidemark.pipeline.errors import Replaced
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.tables import handle as handle_module
+from tidemark.pipeline.tables.files import files_of, read, write
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.merging import merge_small_files
+from tidemark.pipeline.tables.transactions import FENCED_APP, WRITER_APP
 
 ROWS = pa.table({"user": ["ann", "bob"], "number": pa.array([1, 2], pa.int64())})
 MANY_BYTES = 10**6

@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipeline.results.islands import Islands
+from tidemark.pipeline.results.islands import Islands
 
 GAP, LATENESS = 5, 3
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import BrokenChain, Replaced
-from pipeline.event_time.batch import EPOCH, LedgerRow
-from pipeline.settings.model import Settings
-from pipeline.tables.ledger import Ledger
-from pipeline.tables.opening import Opening, Reset
 from tests.support.ledger_rows import ledger_row
+from tidemark.pipeline.errors import BrokenChain, Replaced
+from tidemark.pipeline.event_time.batch import EPOCH, LedgerRow
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.ledger import Ledger
+from tidemark.pipeline.tables.opening import Opening, Reset
 
 pytestmark = pytest.mark.slow
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.results import levels
-from pipeline.results.levels import Run, worth_merging, worth_rewriting
-from pipeline.tuning import STANDARD
+from tidemark.pipeline.results import levels
+from tidemark.pipeline.results.levels import Run, worth_merging, worth_rewriting
+from tidemark.pipeline.tuning import STANDARD
 
 MANY = STANDARD.merged_runs
 

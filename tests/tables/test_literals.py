@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from pipeline.event_time.rules import END_OF_INPUT
-from pipeline.instants import moment, utc_sql
-from pipeline.tables.query import rows_of
+from tidemark.pipeline.event_time.rules import END_OF_INPUT
+from tidemark.pipeline.instants import moment, utc_sql
+from tidemark.pipeline.tables.query import rows_of
 
 pytestmark = pytest.mark.slow
 LAST_TEXT_MS = 9_223_372_036_854

@@ -9,17 +9,17 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.app import open_service
-from pipeline.results.layout import create_tables
-from pipeline.tables.dictionary import EVENT_SCHEMAS
-from pipeline.tables.handle import Handle
-from pipeline.tables.schemas import LOG_CLEANUP, OWN, TableSpec, results_of
-from pipeline.tuning import Tuning
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, metric, settings_of, take
 from tests.support.topic_writer import event
 from tests.support.warehouse import table
 from tests.verify.site import POLICY
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.results.layout import create_tables
+from tidemark.pipeline.tables.dictionary import EVENT_SCHEMAS
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.schemas import LOG_CLEANUP, OWN, TableSpec, results_of
+from tidemark.pipeline.tuning import Tuning
 
 pytestmark = pytest.mark.slow
 MANY = 130

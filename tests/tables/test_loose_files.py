@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
 
-from pipeline.results.layout import create_tables
-from pipeline.tables.housekeeping import remove_dead_files
-from pipeline.tables.large import FOLDER
-from pipeline.tables.schemas import PANES
 from tests.verify.site import PAGE_VIEWS_ALONE
+from tidemark.pipeline.results.layout import create_tables
+from tidemark.pipeline.tables.housekeeping import remove_dead_files
+from tidemark.pipeline.tables.large import FOLDER
+from tidemark.pipeline.tables.schemas import PANES
 
 DAY_S = 86_400
 NOTHING = pa.table({"nothing": [1]})

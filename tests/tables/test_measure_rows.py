@@ -6,11 +6,11 @@ import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.grid import Grid
-from pipeline.measures import MEASURES, PARTS
-from pipeline.settings.report_settings import ReportSettings
-from pipeline.tables.schemas import PANES, result_of
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.measures import MEASURES, PARTS
+from tidemark.pipeline.settings.report_settings import ReportSettings
+from tidemark.pipeline.tables.schemas import PANES, result_of
 
 SETTINGS = Path(__file__).parents[2] / "docs" / "settings.md"
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.cumulate import Cumulate
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.session import Sessions
-from pipeline.tuning import Tuning
 from tests.support.conservation import violations
 from tests.support.live_views import READERS
 from tests.support.warehouse import milliseconds, rows
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.cumulate import Cumulate
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.tuning import Tuning
 
 pytestmark = pytest.mark.slow
 MEASURES = ("page_views", "last_page_url", "first_seen", "last_seen")

@@ -6,19 +6,19 @@ import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from pipeline.amend.erase.future_events import drop_later
-from pipeline.amend.erase.person import Person
-from pipeline.amend.erase.person_tables import PersonalTables
-from pipeline.errors import SetUpError
-from pipeline.event_time.batch import EPOCH
-from pipeline.reading.service_status import read_status
-from pipeline.reading.sql_views import views
-from pipeline.tables.engines import Engine
-from pipeline.tables.ledger import Ledger
-from pipeline.tables.schemas import LEDGER
 from tests.support.conservation import violations
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
+from tidemark.pipeline.amend.erase.future_events import drop_later
+from tidemark.pipeline.amend.erase.person import Person
+from tidemark.pipeline.amend.erase.person_tables import PersonalTables
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.reading.service_status import read_status
+from tidemark.pipeline.reading.sql_views import views
+from tidemark.pipeline.tables.engines import Engine
+from tidemark.pipeline.tables.ledger import Ledger
+from tidemark.pipeline.tables.schemas import LEDGER
 
 pytestmark = pytest.mark.slow
 LATER = ["duplicate", "erased"]

@@ -5,10 +5,10 @@ from importlib.metadata import version
 
 import pytest
 
-from pipeline.errors import SetUpError
-from pipeline.event_time.lateness import closed_until
-from pipeline.settings.model import Settings
-from pipeline.tables.opening import FORMAT, Opening, Reset, read_opening
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.lateness import closed_until
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.opening import FORMAT, Opening, Reset, read_opening
 
 WINDOWS = [
     {"size": "10m", "slide": "1m", "offset": "5s"},

@@ -7,15 +7,15 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.periodic import Periodic
-from pipeline.results import due
-from pipeline.results.result_table import Results
-from pipeline.tuning import STANDARD, Tuning
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.conservation import violations
 from tests.support.warehouse import rows
 from tests.verify.site import POLICY, REPORTS, Event, Site
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.periodic import Periodic
+from tidemark.pipeline.results import due
+from tidemark.pipeline.results.result_table import Results
+from tidemark.pipeline.tuning import STANDARD, Tuning
 
 NAMES = ("page_views", "pages", "days", "landings", "readers")
 pytestmark = pytest.mark.slow

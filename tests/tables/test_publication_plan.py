@@ -8,20 +8,20 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.errors import Replaced
-from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.firing import WindowsDue
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.grid import Grid
-from pipeline.instants import moment
-from pipeline.results.publication import Publication
-from pipeline.results.result_kind import SourceTables
-from pipeline.results.result_table import PublicationPlan, ResultChunk, Results, panes_sql
-from pipeline.tables import housekeeping
-from pipeline.tables.appender import Appender
-from pipeline.tables.handle import Handle
-from pipeline.tables.query import query
-from pipeline.tables.schemas import PANES, result_of
+from tidemark.pipeline.errors import Replaced
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.event_time.firing import WindowsDue
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.instants import moment
+from tidemark.pipeline.results.publication import Publication
+from tidemark.pipeline.results.result_kind import SourceTables
+from tidemark.pipeline.results.result_table import PublicationPlan, ResultChunk, Results, panes_sql
+from tidemark.pipeline.tables import housekeeping
+from tidemark.pipeline.tables.appender import Appender
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.query import query
+from tidemark.pipeline.tables.schemas import PANES, result_of
 
 MINUTE = 60_000
 VIEWS = Report("page_views", Grid(MINUTE, MINUTE), 0)

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.errors import Replaced, SetUpError
-from pipeline.event_time.reports import Report
-from pipeline.event_time.table_retention import TableRetention
-from pipeline.results.corrections import Corrections
-from pipeline.results.layout import create_tables
-from pipeline.results.retention import remove_by_age
 from tests.support.parsed_settings import parsed_settings
 from tests.support.warehouse import rows
 from tests.verify.plant import OF_RESULTS, alter, drop, notes, sentences
 from tests.verify.site import MINUTE, POLICY, REPORTS, Event, Site
+from tidemark.pipeline.errors import Replaced, SetUpError
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.table_retention import TableRetention
+from tidemark.pipeline.results.corrections import Corrections
+from tidemark.pipeline.results.layout import create_tables
+from tidemark.pipeline.results.retention import remove_by_age
 
 pytestmark = pytest.mark.core
 ROWS = TableRetention(0, 30 * MINUTE)

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.cli import main
-from pipeline.tables.dictionary import COMMENT
-from pipeline.tables.schemas import LEDGER
 from tests.support.conservation import violations
 from tests.support.warehouse import rows
 from tests.verify.conftest import play
 from tests.verify.site import POLICY, Event, Site
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.tables.dictionary import COMMENT
+from tidemark.pipeline.tables.schemas import LEDGER
 
 pytestmark = pytest.mark.slow
 LATER = "erased"

@@ -10,30 +10,30 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.event_time import window_states
-from pipeline.event_time.firing import Firing, TotalsDue
-from pipeline.event_time.lateness import closed_until, finals
-from pipeline.event_time.policy import Consumer, Policy
-from pipeline.event_time.reports import Report
-from pipeline.event_time.user_totals import UserTotals
-from pipeline.event_time.windows.session import Sessions, SessionState
-from pipeline.results.applied import NO_CORRECTIONS
-from pipeline.results.compaction import Compaction
-from pipeline.results.kind_registry import kinds_of
-from pipeline.results.layout import create_tables
-from pipeline.results.publication import Publication
-from pipeline.results.result_kind import SourceTables
-from pipeline.results.session_kind import SessionKind
-from pipeline.tables.appender import Appender
-from pipeline.tables.engines import Engine
-from pipeline.tables.large import ExecutorWrite
-from pipeline.tables.query import query
-from pipeline.tables.schemas import PANES
-from pipeline.tuning import Tuning
 from tests.support.policies import policy_of
 from tests.support.warehouse import milliseconds, rows, user_totals
 from tests.transcripts.model import Model
 from tests.transcripts.transcript import EPOCH, Row, RowKey, Sent, Step, Transcript
+from tidemark.pipeline.event_time import window_states
+from tidemark.pipeline.event_time.firing import Firing, TotalsDue
+from tidemark.pipeline.event_time.lateness import closed_until, finals
+from tidemark.pipeline.event_time.policy import Consumer, Policy
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.event_time.windows.session import Sessions, SessionState
+from tidemark.pipeline.results.applied import NO_CORRECTIONS
+from tidemark.pipeline.results.compaction import Compaction
+from tidemark.pipeline.results.kind_registry import kinds_of
+from tidemark.pipeline.results.layout import create_tables
+from tidemark.pipeline.results.publication import Publication
+from tidemark.pipeline.results.result_kind import SourceTables
+from tidemark.pipeline.results.session_kind import SessionKind
+from tidemark.pipeline.tables.appender import Appender
+from tidemark.pipeline.tables.engines import Engine
+from tidemark.pipeline.tables.large import ExecutorWrite
+from tidemark.pipeline.tables.query import query
+from tidemark.pipeline.tables.schemas import PANES
+from tidemark.pipeline.tuning import Tuning
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,7 @@ from math import sqrt
 
 import pytest
 
-from pipeline.sketches import estimate, merged, sketch_of
+from tidemark.pipeline.sketches import estimate, merged, sketch_of
 
 STANDARD_ERROR = 1.04 / sqrt(2**12)
 """Relative standard error of a merged sketch, as `pipeline/sketches.py` and the documents state it."""

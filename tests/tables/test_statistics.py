@@ -6,12 +6,12 @@ from pathlib import Path
 import pyarrow as pa
 from deltalake import write_deltalake
 
-from pipeline.runtime.disk import Size
-from pipeline.tables.file_statistics import sizes, space
-from pipeline.tables.files import write
-from pipeline.tables.handle import Handle, create_table
-from pipeline.tables.schemas import EVENT_IDS, LEDGER, PAGE_VIEWS
 from tests.support.ledger_rows import NOON_MS, commit, ledger_row
+from tidemark.pipeline.runtime.disk import Size
+from tidemark.pipeline.tables.file_statistics import sizes, space
+from tidemark.pipeline.tables.files import write
+from tidemark.pipeline.tables.handle import Handle, create_table
+from tidemark.pipeline.tables.schemas import EVENT_IDS, LEDGER, PAGE_VIEWS
 
 
 def test_a_table_counts_by_its_live_files(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from pipeline.tables.query import query
-from pipeline.tables.store_errors import is_of_store
+from tidemark.pipeline.tables.query import query
+from tidemark.pipeline.tables.store_errors import is_of_store
 
 ROWS = pa.table({"a": [1, 2], "b": ["x", "y"]})
 

@@ -11,17 +11,17 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, Transaction
 
-from pipeline.errors import Replaced
-from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.grid import Grid
-from pipeline.results.result_table import Results
-from pipeline.tables import housekeeping
-from pipeline.tables.appender import Appender
-from pipeline.tables.handle import Handle
-from pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES, USER_TOTALS, TableSpec, result_of
-from pipeline.tables.transactions import CLOSED_APP, DROPPED_APP
+from tidemark.pipeline.errors import Replaced
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.results.result_table import Results
+from tidemark.pipeline.tables import housekeeping
+from tidemark.pipeline.tables.appender import Appender
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES, USER_TOTALS, TableSpec, result_of
+from tidemark.pipeline.tables.transactions import CLOSED_APP, DROPPED_APP
 
 APPENDED = (PANES, DEAD_LETTERS, EVENT_IDS)
 VIEWS = Report("page_views", Grid(60_000, 60_000), 0)

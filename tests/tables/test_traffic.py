@@ -10,15 +10,15 @@ import pytest
 from deltalake import DeltaTable
 
 from benchmarks.ours import amplification
-from pipeline.amend.erase.erasure import erase_person
-from pipeline.runtime.disk import Purpose
-from pipeline.settings.model import Settings
-from pipeline.tables.handle import Handle
-from pipeline.tables.merging import merge_small_files
-from pipeline.tables.schemas import results_of
-from pipeline.tables.traffic import Meter, traffic
-from pipeline.tuning import Tuning
 from tests.verify.site import POLICY, REPORTS, Event, Site
+from tidemark.pipeline.amend.erase.erasure import erase_person
+from tidemark.pipeline.runtime.disk import Purpose
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.merging import merge_small_files
+from tidemark.pipeline.tables.schemas import results_of
+from tidemark.pipeline.tables.traffic import Meter, traffic
+from tidemark.pipeline.tuning import Tuning
 
 pytestmark = pytest.mark.slow
 SMALL = replace(POLICY, reports=REPORTS[:1])

@@ -13,19 +13,19 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from pipeline import columns as c
-from pipeline.cli import main
-from pipeline.errors import Replaced, SetUpError
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.grid import Grid
-from pipeline.runtime.spark import spark_session
-from pipeline.settings.model import SparkSettings
-from pipeline.tables.executors import SparkExecutors, require_client
-from pipeline.tables.large import FOLDER, NOTHING, FilesView, LargeJobs
-from pipeline.tables.schemas import result_of
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.warehouse import rows
 from tests.verify.site import GROWING, MINUTE, POLICY, REPORTS, TIMED, Event, Site
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.errors import Replaced, SetUpError
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import SparkSettings
+from tidemark.pipeline.tables.executors import SparkExecutors, require_client
+from tidemark.pipeline.tables.large import FOLDER, NOTHING, FilesView, LargeJobs
+from tidemark.pipeline.tables.schemas import result_of
 
 pytestmark = pytest.mark.slow
 

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.amend import watermark_reset
-from pipeline.amend.watermark_reset import reset
-from pipeline.errors import SetUpError
-from pipeline.event_time.event_ids import Ids
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.session import Sessions
-from pipeline.fold.outputs import event_ids
-from pipeline.results.corrections import Corrections
-from pipeline.tables.appender import Appender
-from pipeline.tables.event_id_table import maintain
-from pipeline.tables.ledger import Ledger
-from pipeline.tables.schemas import EVENT_IDS
 from tests.verify.conftest import play
 from tests.verify.site import MINUTE, NOON, PAGE_VIEWS_ALONE, Event, Site
+from tidemark.pipeline.amend import watermark_reset
+from tidemark.pipeline.amend.watermark_reset import reset
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.event_ids import Ids
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.fold.outputs import event_ids
+from tidemark.pipeline.results.corrections import Corrections
+from tidemark.pipeline.tables.appender import Appender
+from tidemark.pipeline.tables.event_id_table import maintain
+from tidemark.pipeline.tables.ledger import Ledger
+from tidemark.pipeline.tables.schemas import EVENT_IDS
 
 pytestmark = pytest.mark.slow
 CENTURY: float = 60 * 24 * 365 * 100

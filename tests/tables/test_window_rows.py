@@ -8,22 +8,22 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.event_time import rules
-from pipeline.event_time.firing import CountsDue, Firing, SessionsDue, WatermarkStep, WindowsDue
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.session import Sessions
-from pipeline.instants import ms_of
-from pipeline.results.applied import NO_CORRECTIONS
-from pipeline.results.kind_registry import kind_of
-from pipeline.results.levels import runs_of
-from pipeline.results.result_kind import SourceTables
-from pipeline.results.result_table import Results
-from pipeline.tables.file_statistics import statistics_of
-from pipeline.tables.handle import Handle
-from pipeline.tables.schemas import PANES, result_of
-from pipeline.tuning import Tuning
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.firing import CountsDue, Firing, SessionsDue, WatermarkStep, WindowsDue
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.instants import ms_of
+from tidemark.pipeline.results.applied import NO_CORRECTIONS
+from tidemark.pipeline.results.kind_registry import kind_of
+from tidemark.pipeline.results.levels import runs_of
+from tidemark.pipeline.results.result_kind import SourceTables
+from tidemark.pipeline.results.result_table import Results
+from tidemark.pipeline.tables.file_statistics import statistics_of
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.schemas import PANES, result_of
+from tidemark.pipeline.tuning import Tuning
 
 MINUTE = 60_000
 VIEWS = Report("page_views", Grid(2 * MINUTE, MINUTE), MINUTE)

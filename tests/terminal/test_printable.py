@@ -13,14 +13,14 @@ from typing import Final
 import pytest
 import structlog
 
-from command_line.printable import printable, printable_lines
-from command_line.terminal import Console, Table, styled
-from pipeline.cli import main
-from pipeline.errors import SetUpError
-from pipeline.logs import configure_logs
-from pipeline.reading.pages.page_text import as_text
-from pipeline.reading.shell_output import harmless_lines
 from tests.support.seeds import SEED
+from tidemark.command_line.printable import printable, printable_lines
+from tidemark.command_line.terminal import Console, Table, styled
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.logs import configure_logs
+from tidemark.pipeline.reading.pages.page_text import as_text
+from tidemark.pipeline.reading.shell_output import harmless_lines
 
 ROOT = Path(__file__).parents[2]
 ACTS = (
@@ -117,7 +117,7 @@ def test_a_message_of_a_command_is_text(monkeypatch: pytest.MonkeyPatch, capsys:
     def fail(*_: object) -> None:
         raise SetUpError("a\x1b[31m\u202e")
 
-    monkeypatch.setattr("pipeline.cli.run", fail)
+    monkeypatch.setattr("tidemark.pipeline.cli.run", fail)
     assert main([]) == 2
     assert capsys.readouterr().err == "tidemark: a\\x1b[31m\\u202e\n"
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli import main
 from tests.dashboard.scene import future, rejected, story
+from tidemark.pipeline.cli import main
 
 pytestmark = pytest.mark.slow
 USER = "[/x][link=http://x]y[/link]\x1b[31m\x9b\u202e"

@@ -6,13 +6,13 @@ from hashlib import sha256
 
 import numpy as np
 
-from pipeline.event_time import lateness, rules
-from pipeline.event_time.checks import Check, is_counted, moves_watermark
-from pipeline.event_time.event_ids import Ids, RememberedIds
-from pipeline.event_time.policy import Consumer, Policy, TimeOf
-from pipeline.event_time.tallies import Statistic
-from pipeline.fold.grouping_sets import groupings
 from tests.transcripts.transcript import Counted, Sent
+from tidemark.pipeline.event_time import lateness, rules
+from tidemark.pipeline.event_time.checks import Check, is_counted, moves_watermark
+from tidemark.pipeline.event_time.event_ids import Ids, RememberedIds
+from tidemark.pipeline.event_time.policy import Consumer, Policy, TimeOf
+from tidemark.pipeline.event_time.tallies import Statistic
+from tidemark.pipeline.fold.grouping_sets import groupings
 
 
 @dataclass(frozen=True)

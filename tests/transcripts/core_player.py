@@ -2,27 +2,27 @@
 
 The core decides verdicts, the watermark, what fires and closes, and what a restart continues with. Plain Python does
 what Spark and the engine of the tables do with these decisions. The reference model shares no code with the core, so
-wherever both differ a rule of `pipeline.event_time` is wrong.
+wherever both differ a rule of `tidemark.pipeline.event_time` is wrong.
 """
 
 from collections.abc import Iterable
 from dataclasses import replace
 
-from pipeline.event_time import lateness, rules, settings_change, window_states
-from pipeline.event_time.batch import EPOCH, Batch
-from pipeline.event_time.checks import Check, reason_of
-from pipeline.event_time.event_ids import RememberedIds
-from pipeline.event_time.firing import WatermarkStep
-from pipeline.event_time.malformed import MalformedLimit, MalformedShare
-from pipeline.event_time.policy import Policy
-from pipeline.event_time.progress import Progress
-from pipeline.event_time.reports import Report
-from pipeline.event_time.watermark import Frontier, PartitionState
-from pipeline.event_time.window_states import Firings, States
 from tests.transcripts.core_fold import Judged, counted_in, ids_of, judged, statistics, with_duplicates
 from tests.transcripts.core_tables import CoreTables
 from tests.transcripts.transcript import Seen, Sent, Step, Tables, Transcript
 from tests.transcripts.transcript_settings import policy_of
+from tidemark.pipeline.event_time import lateness, rules, settings_change, window_states
+from tidemark.pipeline.event_time.batch import EPOCH, Batch
+from tidemark.pipeline.event_time.checks import Check, reason_of
+from tidemark.pipeline.event_time.event_ids import RememberedIds
+from tidemark.pipeline.event_time.firing import WatermarkStep
+from tidemark.pipeline.event_time.malformed import MalformedLimit, MalformedShare
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.progress import Progress
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.watermark import Frontier, PartitionState
+from tidemark.pipeline.event_time.window_states import Firings, States
 
 _SHARE = MalformedShare(MalformedLimit(1, 1))
 

@@ -4,15 +4,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
-from pipeline.event_time import lateness
-from pipeline.event_time.firing import CountsDue, Firing, PublicationState, SessionsDue, TotalsDue, WindowsDue
-from pipeline.event_time.reports import Report as CoreReport
-from pipeline.event_time.window_states import Firings
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.periodic import Periodic
-from pipeline.event_time.windows.session import Sessions
 from tests.transcripts.transcript import Counted, Report, Row, RowKey, Tables, Totals, Transcript
 from tests.transcripts.windows import sessions_of
+from tidemark.pipeline.event_time import lateness
+from tidemark.pipeline.event_time.firing import CountsDue, Firing, PublicationState, SessionsDue, TotalsDue, WindowsDue
+from tidemark.pipeline.event_time.reports import Report as CoreReport
+from tidemark.pipeline.event_time.window_states import Firings
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.periodic import Periodic
+from tidemark.pipeline.event_time.windows.session import Sessions
 
 
 class Entry(NamedTuple):

@@ -9,9 +9,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-from pipeline.app import open_service
-from pipeline.service.runner import RunningService
-from pipeline.tuning import Tuning
 from tests.support import warehouse as tables
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import Clock, running
@@ -20,6 +17,9 @@ from tests.transcripts.model import Model
 from tests.transcripts.stage import published_tables, put, settings_for
 from tests.transcripts.transcript import EPOCH, Row, RowKey, Step, Transcript
 from tests.transcripts.windows import NONE
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.service.runner import RunningService
+from tidemark.pipeline.tuning import Tuning
 
 PATIENCE_S = 120
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.tuning import STANDARD, Tuning
 from tests.support.conservation import assert_conserved
 from tests.support.services import ANY_TIMESTAMP
 from tests.transcripts import transcript_files
@@ -13,6 +12,7 @@ from tests.transcripts.rebatched import counts
 from tests.transcripts.selected import plays_by_query
 from tests.transcripts.stage import Stage
 from tests.transcripts.transcript import Seen, Tables, Transcript
+from tidemark.pipeline.tuning import STANDARD, Tuning
 
 
 def play(

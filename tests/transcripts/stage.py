@@ -7,18 +7,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from pipeline.app import open_service
-from pipeline.kafka.ranges import TopicRanges
-from pipeline.kafka.stream import Stream
-from pipeline.service.runner import RunningService
-from pipeline.settings.model import Settings
-from pipeline.tuning import STANDARD, Tuning
 from tests.support import warehouse as tables
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import Clock, settings_of
 from tests.support.topic_writer import event, send
 from tests.transcripts.transcript import Report, Row, RowKey, Seen, Sent, Step, Tables, Totals, Transcript
 from tests.transcripts.transcript_settings import sections_of
+from tidemark.pipeline.app import open_service
+from tidemark.pipeline.kafka.ranges import TopicRanges
+from tidemark.pipeline.kafka.stream import Stream
+from tidemark.pipeline.service.runner import RunningService
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tuning import STANDARD, Tuning
 
 
 @dataclass(slots=True)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from pipeline.tuning import Tuning
 from tests.support.seeds import drawn
 from tests.transcripts.place import Place
 from tests.transcripts.playing import play
 from tests.transcripts.random_transcript import SEEDS, random_transcript
+from tidemark.pipeline.tuning import Tuning
 
 pytestmark = pytest.mark.jvm
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from pipeline.tables.large import FOLDER
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.transcripts.place import Place
 from tests.transcripts.playing import play
 from tests.transcripts.selected import BY_EXECUTORS, each, selected
 from tests.transcripts.transcript import Transcript
+from tidemark.pipeline.tables.large import FOLDER
 
 pytestmark = pytest.mark.jvm
 ALL_IS_LARGE = {"conf": BRIEF_DRIVER, "large": "executors", "large_from": 1}

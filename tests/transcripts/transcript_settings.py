@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from pipeline.event_time.policy import Policy
-from pipeline.settings.model import Settings
 from tests.transcripts.transcript import Transcript
+from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.settings.model import Settings
 
 _TIME = [
     *("bound", "allowed_lateness", "idle_timeout", "max_future_skew", "max_ahead_of_clock", "max_age"),

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.event_time.user_totals import UserTotals
 from tests.verify.site import GROWING, POLICY, REPORTS, TIMED, Event, Site
+from tidemark.pipeline.event_time.user_totals import UserTotals
 
 Copy = Callable[[str], Path]
 

@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
-from pipeline.event_time.batch import EPOCH
-from pipeline.verifier.invariants import INVARIANTS, check_invariant, verify
-from pipeline.verifier.warehouse_snapshot import read
 from tests.verify.site import MINUTE, NOON
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.verifier.invariants import INVARIANTS, check_invariant, verify
+from tidemark.pipeline.verifier.warehouse_snapshot import read
 
 OF_LEDGER, OF_DEAD_LETTERS, OF_RESULTS = slice(0, 3), slice(3, 4), slice(4, 7)
 BOUND = "panes and corrections have"

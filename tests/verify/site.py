@@ -7,34 +7,34 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pipeline.event_time import rules, window_states
-from pipeline.event_time import settings_change as openings
-from pipeline.event_time.batch import EPOCH, LedgerRow
-from pipeline.event_time.lateness import closed_until, cutoffs, finals, in_time_from, is_too_late
-from pipeline.event_time.policy import Consumer, Policy
-from pipeline.event_time.reports import Report
-from pipeline.event_time.strategies import Bounded
-from pipeline.event_time.user_totals import UserTotals
-from pipeline.event_time.window_states import States
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.cumulate import Cumulate
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.session import Sessions
-from pipeline.results.compaction import Compaction
-from pipeline.results.corrections import Corrections
-from pipeline.results.kind_registry import kind_of, kinds_of
-from pipeline.results.layout import create_tables
-from pipeline.results.publication import Publication
-from pipeline.results.result_table import published
-from pipeline.sketches import sketch_of
-from pipeline.tables.appender import Appender
-from pipeline.tables.housekeeping import pane_starts, remove_uncommitted, take_over
-from pipeline.tables.large import NOTHING, LargeJobs
-from pipeline.tables.ledger import Ledger
-from pipeline.tables.opening import Opening, with_closed
-from pipeline.tables.schemas import DEAD_LETTERS, PANES, result_of
-from pipeline.tuning import STANDARD, Tuning
+from tidemark.pipeline.event_time import rules, window_states
+from tidemark.pipeline.event_time import settings_change as openings
+from tidemark.pipeline.event_time.batch import EPOCH, LedgerRow
+from tidemark.pipeline.event_time.lateness import closed_until, cutoffs, finals, in_time_from, is_too_late
+from tidemark.pipeline.event_time.policy import Consumer, Policy
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.strategies import Bounded
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.event_time.window_states import States
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.cumulate import Cumulate
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.results.compaction import Compaction
+from tidemark.pipeline.results.corrections import Corrections
+from tidemark.pipeline.results.kind_registry import kind_of, kinds_of
+from tidemark.pipeline.results.layout import create_tables
+from tidemark.pipeline.results.publication import Publication
+from tidemark.pipeline.results.result_table import published
+from tidemark.pipeline.sketches import sketch_of
+from tidemark.pipeline.tables.appender import Appender
+from tidemark.pipeline.tables.housekeeping import pane_starts, remove_uncommitted, take_over
+from tidemark.pipeline.tables.large import NOTHING, LargeJobs
+from tidemark.pipeline.tables.ledger import Ledger
+from tidemark.pipeline.tables.opening import Opening, with_closed
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, PANES, result_of
+from tidemark.pipeline.tuning import STANDARD, Tuning
 
 MINUTE: Final = 60_000
 NOON: Final = 1_714_564_800_000

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.amend.watermark_reset import reset
-from pipeline.event_time.event_ids import Ids
-from pipeline.fold.outputs import event_ids
-from pipeline.tables.appender import Appender
-from pipeline.tables.schemas import EVENT_IDS
 from tests.verify.conftest import play
 from tests.verify.plant import E, Rows, add, alter, change, ms, notes, sentences
 from tests.verify.site import MINUTE, NOON, PAGE_VIEWS_ALONE, Site
+from tidemark.pipeline.amend.watermark_reset import reset
+from tidemark.pipeline.event_time.event_ids import Ids
+from tidemark.pipeline.fold.outputs import event_ids
+from tidemark.pipeline.tables.appender import Appender
+from tidemark.pipeline.tables.schemas import EVENT_IDS
 
 pytestmark = pytest.mark.slow
 OF_EVENT_IDS = slice(7, 8)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.verifier.invariants import verify
 from tests.verify.conftest import Copy, play
 from tests.verify.plant import OF_DEAD_LETTERS, OF_LEDGER, E, Rows, add, alter, change, drop, ms, notes, sentences
 from tests.verify.site import NOON, PAGE_VIEWS_ALONE, Site
+from tidemark.pipeline.verifier.invariants import verify
 
 pytestmark = pytest.mark.slow
 

@@ -7,10 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from command_line.counts import counted
-from pipeline.verifier.invariants import verify
-from pipeline.verifier.verification import Finding
 from tests.verify.conftest import Copy
+from tidemark.command_line.counts import counted
+from tidemark.pipeline.verifier.invariants import verify
+from tidemark.pipeline.verifier.verification import Finding
 
 pytestmark = pytest.mark.slow
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.grid import Grid
-from pipeline.verifier.zone_calendar import ends_of, follows
 from tests.verify.plant import OF_RESULTS, sentences
 from tests.verify.site import MINUTE, POLICY, Event, Site
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.verifier.zone_calendar import ends_of, follows
 
 HOUR = 3_600_000
 SPRING, AUTUMN = (int(datetime(2024, month, day, tzinfo=UTC).timestamp() * 1000) for month, day in ((3, 29), (10, 25)))

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli import main
-from pipeline.verifier.invariants import INVARIANTS, verify
 from tests.verify.conftest import Copy
 from tests.verify.plant import alter, change
 from tests.verify.site import busy
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.verifier.invariants import INVARIANTS, verify
 
 pytestmark = pytest.mark.slow
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import SetUpError
-from pipeline.results.corrections import Corrections
-from pipeline.results.kind_registry import kind_of
-from pipeline.tables.ledger import Ledger
-from pipeline.tables.one_time import require_one_time
 from tests.support.conservation import violations
 from tests.verify.conftest import Copy
 from tests.verify.plant import alter, change
 from tests.verify.site import MINUTE, NOON, PAGE_VIEWS_ALONE, Event, Site
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.results.corrections import Corrections
+from tidemark.pipeline.results.kind_registry import kind_of
+from tidemark.pipeline.tables.ledger import Ledger
+from tidemark.pipeline.tables.one_time import require_one_time
 
 pytestmark = pytest.mark.slow
 WINDOW = {"window_start_ms": NOON, "window_end_ms": NOON + 10 * MINUTE}

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.verifier import invariants, warehouse_snapshot
-from pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, read
 from tests.verify.conftest import play
 from tests.verify.plant import OF_RESULTS, add, alter, ms, notes, sentences
 from tests.verify.site import PAGE_VIEWS_ALONE, REPORTS, Event, Site, busy
+from tidemark.pipeline.verifier import invariants, warehouse_snapshot
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, read
 
 pytestmark = pytest.mark.slow
 

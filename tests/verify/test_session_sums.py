@@ -16,15 +16,15 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from pipeline.event_time import rules
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.session import Sessions
-from pipeline.tables.query import query
-from pipeline.tables.schemas import PANES
-from pipeline.verifier import queries
-from pipeline.verifier.published_results import PublishedReport
-from pipeline.verifier.session_sums import with_sessions
 from tests.support.seeds import SEED
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.tables.query import query
+from tidemark.pipeline.tables.schemas import PANES
+from tidemark.pipeline.verifier import queries
+from tidemark.pipeline.verifier.published_results import PublishedReport
+from tidemark.pipeline.verifier.session_sums import with_sessions
 
 GAP, LATENESS, BATCHES = 5, 3, 7
 SESSIONS = Report("sessions", Sessions(GAP), LATENESS)

@@ -12,20 +12,20 @@ import numpy as np
 import pytest
 from deltalake import DeltaTable
 
-from pipeline.cli import main
-from pipeline.commands.support import scrubbing
-from pipeline.commands.support.bundle import bundle_text
-from pipeline.commands.support.safe_settings import setting_lines
-from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.event_ids import Ids
-from pipeline.fold.outputs import event_ids
-from pipeline.settings.setting_catalogue import Setting, catalogue
-from pipeline.settings.sources import Source
-from pipeline.tables.appender import Appender
-from pipeline.tables.schemas import EVENT_IDS
-from pipeline.verifier.invariants import verify
 from tests.verify.plant import Rows, alter, ms
 from tests.verify.site import POLICY, REPORTS, TIMED, Event, Site
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.commands.support import scrubbing
+from tidemark.pipeline.commands.support.bundle import bundle_text
+from tidemark.pipeline.commands.support.safe_settings import setting_lines
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.event_time.event_ids import Ids
+from tidemark.pipeline.fold.outputs import event_ids
+from tidemark.pipeline.settings.setting_catalogue import Setting, catalogue
+from tidemark.pipeline.settings.sources import Source
+from tidemark.pipeline.tables.appender import Appender
+from tidemark.pipeline.tables.schemas import EVENT_IDS
+from tidemark.pipeline.verifier.invariants import verify
 
 MARK = "hunter2bqkz"
 SECRETS = (MARK, f"{MARK}-4711", f"https://{MARK}:x@host/{MARK}", "4711471147114711", "a 'quoted' \"" + MARK)

@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 
 from benchmarks.errors import BenchmarkError
 from benchmarks.peers.flink.cluster import WINDOW_MS
-from producers.truth import Truth
+from tidemark.producers.truth import Truth
 
 Cells = Counter[tuple[str, int, str]]
 """Counts by user, window start in milliseconds, and kind of count."""

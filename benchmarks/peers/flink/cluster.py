@@ -12,14 +12,14 @@ from typing import Any, Final, Literal
 from benchmarks.errors import BenchmarkError
 from benchmarks.peers.own_schemas import writer_and_reader_schema
 from benchmarks.task import Task
-from command_line.times import duration_ms
 from demo.die_with_parent import dying_with_parent
 from dev.flink import command, compiled, compiler, flink_jars
-from pipeline.errors import SetUpError
-from pipeline.kafka.clients import source_options
-from pipeline.runtime.limits import cores, heap
-from pipeline.runtime.spark import JVM_OPTIONS
-from pipeline.settings.model import BatchSettings, KafkaSettings
+from tidemark.command_line.times import duration_ms
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.kafka.clients import source_options
+from tidemark.pipeline.runtime.limits import cores, heap
+from tidemark.pipeline.runtime.spark import JVM_OPTIONS
+from tidemark.pipeline.settings.model import BatchSettings, KafkaSettings
 
 Api = Literal["sql", "datastream"]
 PROGRAM: Final = Path(__file__).with_name("drains")

@@ -8,7 +8,7 @@ from benchmarks.measure import Stopwatch
 from benchmarks.peers.flink.check import WINDOWS, check
 from benchmarks.peers.flink.cluster import Api, mini_cluster
 from benchmarks.task import Drain, Task, serve
-from producers.truth import Truth
+from tidemark.producers.truth import Truth
 
 
 def compete(task: Task, api: Api) -> None:

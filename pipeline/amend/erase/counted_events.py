@@ -4,13 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline import columns as c
-from pipeline.event_time.policy import Consumer
-from pipeline.event_time.reports import Report
-from pipeline.event_time.user_totals import UserTotals
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.session import Sessions
-from pipeline.tables.query import Row
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.policy import Consumer
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.tables.query import Row
 
 Window = tuple[int, int]
 """Start and end in milliseconds."""

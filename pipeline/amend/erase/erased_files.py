@@ -10,12 +10,12 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from pipeline import columns as c
-from pipeline.amend.erase.person import Person
-from pipeline.amend.erase.person_tables import PersonalTables
-from pipeline.tables.files import store_of
-from pipeline.tables.handle import Handle
-from pipeline.tables.schemas import TableSpec
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.amend.erase.person import Person
+from tidemark.pipeline.amend.erase.person_tables import PersonalTables
+from tidemark.pipeline.tables.files import store_of
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.schemas import TableSpec
 
 GRACE: Final = timedelta(minutes=10)
 """An unreferenced file may belong to a commit in progress. Clients of stores give up a commit long before this."""

@@ -14,26 +14,26 @@ import click
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from command_line.counts import counted
-from command_line.printable import quoted
-from command_line.terminal import Console, Table
-from pipeline.amend.erase import pane_erasure
-from pipeline.amend.erase.erased_files import GRACE, remove_files
-from pipeline.amend.erase.future_events import drop_later
-from pipeline.amend.erase.other_tables import blank_letters, remove_corrections, remove_rows
-from pipeline.amend.erase.person import Person
-from pipeline.amend.erase.person_tables import PersonalTables
-from pipeline.amend.user_names import known_as
-from pipeline.errors import NothingFound, TransientError
-from pipeline.instants import now_ms
-from pipeline.settings.load import require
-from pipeline.settings.model import Settings
-from pipeline.tables.erased_users import forget
-from pipeline.tables.handle import Handle
-from pipeline.tables.ledger import require_warehouse
-from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import ERASURES, PANES
-from pipeline.tables.transactions import ERASED_EVENTS_APP
+from tidemark.command_line.counts import counted
+from tidemark.command_line.printable import quoted
+from tidemark.command_line.terminal import Console, Table
+from tidemark.pipeline.amend.erase import pane_erasure
+from tidemark.pipeline.amend.erase.erased_files import GRACE, remove_files
+from tidemark.pipeline.amend.erase.future_events import drop_later
+from tidemark.pipeline.amend.erase.other_tables import blank_letters, remove_corrections, remove_rows
+from tidemark.pipeline.amend.erase.person import Person
+from tidemark.pipeline.amend.erase.person_tables import PersonalTables
+from tidemark.pipeline.amend.user_names import known_as
+from tidemark.pipeline.errors import NothingFound, TransientError
+from tidemark.pipeline.instants import now_ms
+from tidemark.pipeline.settings.load import require
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.erased_users import forget
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.ledger import require_warehouse
+from tidemark.pipeline.tables.query import rows_of
+from tidemark.pipeline.tables.schemas import ERASURES, PANES
+from tidemark.pipeline.tables.transactions import ERASED_EVENTS_APP
 
 _PASSES: Final = 10
 _RECORDED_SQL: Final = 'SELECT "table" AS name, sum(events) AS events FROM erasures GROUP BY "table"'

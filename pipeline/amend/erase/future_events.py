@@ -5,12 +5,12 @@ from typing import Final
 
 from deltalake import DeltaTable
 
-from pipeline.amend.erase.person import Person
-from pipeline.amend.erase.person_tables import PersonalTables
-from pipeline.errors import SetUpError
-from pipeline.tables.erased_users import LOOKS_EVERY_S, remember
-from pipeline.tables.ledger import has_columns
-from pipeline.tables.schemas import LEDGER
+from tidemark.pipeline.amend.erase.person import Person
+from tidemark.pipeline.amend.erase.person_tables import PersonalTables
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.tables.erased_users import LOOKS_EVERY_S, remember
+from tidemark.pipeline.tables.ledger import has_columns
+from tidemark.pipeline.tables.schemas import LEDGER
 
 PATIENCE_S: Final = 10.0
 """Wait this long for the batch that a service may be processing."""

@@ -10,16 +10,16 @@ from typing import Final, NamedTuple
 
 from deltalake import Transaction
 
-from pipeline import columns as c
-from pipeline.amend.erase.person import Person, anonymous_id
-from pipeline.amend.erase.person_tables import PersonalTables
-from pipeline.event_time.user_totals import UserTotals
-from pipeline.instants import utc_sql
-from pipeline.results.result_table import published
-from pipeline.tables.handle import Handle
-from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, is_table
-from pipeline.tables.transactions import ERASED_APP
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.amend.erase.person import Person, anonymous_id
+from tidemark.pipeline.amend.erase.person_tables import PersonalTables
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.instants import utc_sql
+from tidemark.pipeline.results.result_table import published
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.query import Row, rows_of
+from tidemark.pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, is_table
+from tidemark.pipeline.tables.transactions import ERASED_APP
 
 _AT_ONCE: Final = 1000
 _BLANK_SQL: Final = {c.USER_ID: "NULL", c.KEY: "NULL", c.VALUE: "NULL"}

@@ -9,17 +9,17 @@ from typing import Final
 
 from deltalake import DeltaTable, Transaction
 
-from pipeline import columns as c
-from pipeline.amend.erase.counted_events import count_events, counts_all_once
-from pipeline.amend.erase.other_tables import update
-from pipeline.amend.erase.person import Person, anonymous_id
-from pipeline.amend.erase.person_tables import PersonalTables
-from pipeline.errors import SetUpError
-from pipeline.results.retention import removed
-from pipeline.tables.handle import Handle
-from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, USER_TOTALS, find_table
-from pipeline.tables.transactions import CORRECTED_APP, ERASED_EVENTS_APP, ERASING_APP, WRITER_APP
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.amend.erase.counted_events import count_events, counts_all_once
+from tidemark.pipeline.amend.erase.other_tables import update
+from tidemark.pipeline.amend.erase.person import Person, anonymous_id
+from tidemark.pipeline.amend.erase.person_tables import PersonalTables
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.results.retention import removed
+from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.query import Row, rows_of
+from tidemark.pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, USER_TOTALS, find_table
+from tidemark.pipeline.tables.transactions import CORRECTED_APP, ERASED_EVENTS_APP, ERASING_APP, WRITER_APP
 
 _RETRIES: Final = 5
 _ROWS_OF_USER_SQL: Final = """

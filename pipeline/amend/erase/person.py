@@ -5,7 +5,7 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Final
 
-from pipeline import columns as c
+from tidemark.pipeline import columns as c
 
 _HASH_BITS: Final = 32
 _SALTS: Final = 2**30

@@ -6,14 +6,14 @@ from typing import Final, Self
 
 from deltalake import DeltaTable
 
-from pipeline import columns as c
-from pipeline.amend.erase.person import Person
-from pipeline.event_time.policy import Consumer
-from pipeline.event_time.user_totals import UserTotals
-from pipeline.results import layout
-from pipeline.tables.ledger import Ledger
-from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import (
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.amend.erase.person import Person
+from tidemark.pipeline.event_time.policy import Consumer
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.results import layout
+from tidemark.pipeline.tables.ledger import Ledger
+from tidemark.pipeline.tables.query import Row, rows_of
+from tidemark.pipeline.tables.schemas import (
     CORRECTIONS,
     DEAD_LETTERS,
     LEDGER,

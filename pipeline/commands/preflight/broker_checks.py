@@ -9,14 +9,14 @@ from typing import Any, Final, TypeVar
 from confluent_kafka import ConsumerGroupState, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AclOperation, ConfigResource, OffsetSpec, ResourceType
 
-from command_line.counts import counted
-from pipeline.commands.preflight.check_result import CheckResult, failure, passed, warning
-from pipeline.errors import TransientError
-from pipeline.event_time import rules
-from pipeline.event_time.policy import Policy, TimeOf
-from pipeline.kafka.topic import Topic
-from pipeline.settings.durations import write_milliseconds
-from pipeline.settings.model import KafkaSettings
+from tidemark.command_line.counts import counted
+from tidemark.pipeline.commands.preflight.check_result import CheckResult, failure, passed, warning
+from tidemark.pipeline.errors import TransientError
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.policy import Policy, TimeOf
+from tidemark.pipeline.kafka.topic import Topic
+from tidemark.pipeline.settings.durations import write_milliseconds
+from tidemark.pipeline.settings.model import KafkaSettings
 
 _T = TypeVar("_T")
 _DAY_MS: Final = 86_400_000

@@ -6,8 +6,8 @@ from enum import StrEnum
 from functools import partial
 from typing import Final
 
-from pipeline.errors import TidemarkError
-from pipeline.tables.store_errors import is_of_store, one_line
+from tidemark.pipeline.errors import TidemarkError
+from tidemark.pipeline.tables.store_errors import is_of_store, one_line
 
 
 class Level(StrEnum):

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from pipeline.app import serve
-from pipeline.commands.preflight.check_result import CheckResult, failure, passed, warning
-from pipeline.errors import SetUpError
-from pipeline.reading.health_client import open_page
-from pipeline.runtime.jars import cache, locked, mirror, missing
-from pipeline.runtime.java import find_java, probe_java
-from pipeline.runtime.spark import CLOSED, SPARK_JARS, given_properties
-from pipeline.settings.model import MetricsSettings, Settings
+from tidemark.pipeline.app import serve
+from tidemark.pipeline.commands.preflight.check_result import CheckResult, failure, passed, warning
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.reading.health_client import open_page
+from tidemark.pipeline.runtime.jars import cache, locked, mirror, missing
+from tidemark.pipeline.runtime.java import find_java, probe_java
+from tidemark.pipeline.runtime.spark import CLOSED, SPARK_JARS, given_properties
+from tidemark.pipeline.settings.model import MetricsSettings, Settings
 
 _NO_CODECS: Final = (
     "is mounted as noexec, so that Java cannot load the libraries of zstd and snappy: a topic with these codecs cannot "

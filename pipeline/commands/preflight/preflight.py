@@ -5,15 +5,15 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from pipeline.app import plan_fold, require_all, schema_store
-from pipeline.commands.preflight import machine_checks, warehouse_checks
-from pipeline.commands.preflight.broker_checks import Cluster
-from pipeline.commands.preflight.check_result import CheckResult, Level, failure, passed, results_of
-from pipeline.commands.preflight.record_checks import check_records
-from pipeline.errors import SetUpError
-from pipeline.kafka.topic import Topic, connect
-from pipeline.runtime.spark import jar_sets_of, spark_session
-from pipeline.settings.model import Settings
+from tidemark.pipeline.app import plan_fold, require_all, schema_store
+from tidemark.pipeline.commands.preflight import machine_checks, warehouse_checks
+from tidemark.pipeline.commands.preflight.broker_checks import Cluster
+from tidemark.pipeline.commands.preflight.check_result import CheckResult, Level, failure, passed, results_of
+from tidemark.pipeline.commands.preflight.record_checks import check_records
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.kafka.topic import Topic, connect
+from tidemark.pipeline.runtime.spark import jar_sets_of, spark_session
+from tidemark.pipeline.settings.model import Settings
 
 _PATIENCE: Final = timedelta(seconds=10)
 """Longest wait for a broker; `kafka.connect_timeout` may be much longer."""

@@ -10,25 +10,25 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from command_line.counts import counted
-from pipeline import columns as c
-from pipeline.app import plan_fold, schema_store
-from pipeline.commands.preflight.check_result import CheckResult, failure, passed, warning
-from pipeline.decoding.decode import reader
-from pipeline.decoding.wire_format import FRAME_BYTES
-from pipeline.event_time.checks import Check
-from pipeline.event_time.policy import Verdict
-from pipeline.event_time.tallies import Statistic, Tallies
-from pipeline.fold.fold_result import InSpark
-from pipeline.fold.record_columns import BatchContext, named_sql
-from pipeline.kafka.clients import librdkafka_client
-from pipeline.kafka.ranges import TopicRanges
-from pipeline.kafka.topic import Topic
-from pipeline.runtime.spark import spark_session
-from pipeline.service.schema_store import SchemaStore
-from pipeline.settings.model import Settings
-from pipeline.settings.schema_settings import MappingSettings
-from schemas.fields import ID_HEADERS, EventSchemas
+from tidemark.command_line.counts import counted
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.app import plan_fold, schema_store
+from tidemark.pipeline.commands.preflight.check_result import CheckResult, failure, passed, warning
+from tidemark.pipeline.decoding.decode import reader
+from tidemark.pipeline.decoding.wire_format import FRAME_BYTES
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.policy import Verdict
+from tidemark.pipeline.event_time.tallies import Statistic, Tallies
+from tidemark.pipeline.fold.fold_result import InSpark
+from tidemark.pipeline.fold.record_columns import BatchContext, named_sql
+from tidemark.pipeline.kafka.clients import librdkafka_client
+from tidemark.pipeline.kafka.ranges import TopicRanges
+from tidemark.pipeline.kafka.topic import Topic
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.service.schema_store import SchemaStore
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.settings.schema_settings import MappingSettings
+from tidemark.schemas.fields import ID_HEADERS, EventSchemas
 
 _SAMPLE: Final = 1_000
 """The number of records read, over all partitions."""

@@ -3,19 +3,19 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from command_line.counts import counted
-from pipeline.commands.preflight.check_result import CheckResult, passed, warning
-from pipeline.commands.preflight.machine_checks import check_space
-from pipeline.kafka.topic import Topic
-from pipeline.results import layout
-from pipeline.service.next_epoch import next_epoch, remarks
-from pipeline.service.resources import Ground
-from pipeline.settings.model import Settings
-from pipeline.settings.secrets import pseudonyms_from
-from pipeline.tables.changed_meaning import Meaning
-from pipeline.tables.durable import local
-from pipeline.tables.ledger import Ledger
-from pipeline.tables.probe import probe
+from tidemark.command_line.counts import counted
+from tidemark.pipeline.commands.preflight.check_result import CheckResult, passed, warning
+from tidemark.pipeline.commands.preflight.machine_checks import check_space
+from tidemark.pipeline.kafka.topic import Topic
+from tidemark.pipeline.results import layout
+from tidemark.pipeline.service.next_epoch import next_epoch, remarks
+from tidemark.pipeline.service.resources import Ground
+from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.settings.secrets import pseudonyms_from
+from tidemark.pipeline.tables.changed_meaning import Meaning
+from tidemark.pipeline.tables.durable import local
+from tidemark.pipeline.tables.ledger import Ledger
+from tidemark.pipeline.tables.probe import probe
 
 
 def check_store(warehouse: str) -> Iterator[CheckResult]:

@@ -9,19 +9,19 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Final
 
-from command_line.counts import counted
-from pipeline.commands.support.safe_settings import setting_lines
-from pipeline.commands.support.scrubbing import scrubbed
-from pipeline.errors import SetUpError
-from pipeline.instants import now_ms, time_of
-from pipeline.reading.last_batches import last_rows, last_versions
-from pipeline.runtime import limits
-from pipeline.runtime.jars import cache, locked, missing
-from pipeline.runtime.java import find_java, probe_java
-from pipeline.settings.sources import Source, merged
-from pipeline.tables.opening import VERSION
-from pipeline.verifier.invariants import verify
-from pipeline.verifier.verification_report import sentences
+from tidemark.command_line.counts import counted
+from tidemark.pipeline.commands.support.safe_settings import setting_lines
+from tidemark.pipeline.commands.support.scrubbing import scrubbed
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.instants import now_ms, time_of
+from tidemark.pipeline.reading.last_batches import last_rows, last_versions
+from tidemark.pipeline.runtime import limits
+from tidemark.pipeline.runtime.jars import cache, locked, missing
+from tidemark.pipeline.runtime.java import find_java, probe_java
+from tidemark.pipeline.settings.sources import Source, merged
+from tidemark.pipeline.tables.opening import VERSION
+from tidemark.pipeline.verifier.invariants import verify
+from tidemark.pipeline.verifier.verification_report import sentences
 
 _FRAMES: Final = 8
 """Number of innermost frames of an error."""

@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from command_line.counts import counted
-from command_line.times import duration_ms
-from pipeline.columns import EVENT_TYPE, PAGE_URL, USER_ID
-from pipeline.measures import MEASURES
-from pipeline.settings.report_settings import time_zones
-from pipeline.settings.setting_catalogue import Setting, catalogue
-from pipeline.settings.sources import Source, merged, source_of
+from tidemark.command_line.counts import counted
+from tidemark.command_line.times import duration_ms
+from tidemark.pipeline.columns import EVENT_TYPE, PAGE_URL, USER_ID
+from tidemark.pipeline.measures import MEASURES
+from tidemark.pipeline.settings.report_settings import time_zones
+from tidemark.pipeline.settings.setting_catalogue import Setting, catalogue
+from tidemark.pipeline.settings.sources import Source, merged, source_of
 
 _HIDDEN: Final = "(hidden)"
 _MEASURED: Final = frozenset({"INTEGER", "NUMBER", "DURATION", "DURATION|off"})

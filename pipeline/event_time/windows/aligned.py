@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from math import gcd
 
-from pipeline.event_time.windows.periodic import Periodic
+from tidemark.pipeline.event_time.windows.periodic import Periodic
 
 
 class Aligned(Periodic):

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Generic, NamedTuple, Self
 
-from pipeline.event_time.firing import CountedBatch, Firing, FiringT_co, PublicationState, Steps
+from tidemark.pipeline.event_time.firing import CountedBatch, Firing, FiringT_co, PublicationState, Steps
 
 
 class Window(NamedTuple):

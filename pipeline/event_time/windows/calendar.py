@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import ClassVar, Final
 from zoneinfo import ZoneInfo
 
-from pipeline.event_time.windows.base import Window
-from pipeline.event_time.windows.periodic import Periodic
+from tidemark.pipeline.event_time.windows.base import Window
+from tidemark.pipeline.event_time.windows.periodic import Periodic
 
 _DAY_MS: Final = 86_400_000
 _PANE_MS: Final = 900_000

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from pipeline.event_time import rules
-from pipeline.event_time.firing import CountedBatch, CountsDue, PublicationState, Steps
-from pipeline.event_time.windows.base import State, Terms, Window, Windows
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.firing import CountedBatch, CountsDue, PublicationState, Steps
+from tidemark.pipeline.event_time.windows.base import State, Terms, Window, Windows
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Source: Flink SQL, "Windowing table-valued functions" (`CUMULATE`).
 
 from dataclasses import dataclass
 
-from pipeline.event_time.windows.aligned import Aligned
+from tidemark.pipeline.event_time.windows.aligned import Aligned
 
 
 @dataclass(frozen=True, slots=True)

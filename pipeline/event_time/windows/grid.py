@@ -6,7 +6,7 @@ counted once for all windows that contain it.
 
 from dataclasses import dataclass
 
-from pipeline.event_time.windows.aligned import Aligned
+from tidemark.pipeline.event_time.windows.aligned import Aligned
 
 
 @dataclass(frozen=True, slots=True)

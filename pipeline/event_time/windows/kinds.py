@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Final
 
-from pipeline.event_time.windows.base import Windows
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.cumulate import Cumulate
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.event_time.windows.base import Windows
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.cumulate import Cumulate
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions
 
 KINDS: Final[Mapping[str, type[Windows]]] = {
     "calendar": Calendar,

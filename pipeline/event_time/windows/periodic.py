@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from pipeline.event_time import lateness, rules
-from pipeline.event_time.firing import CountedBatch, PublicationState, Steps, WatermarkStep, WindowsDue
-from pipeline.event_time.windows.base import State, Terms, Window, Windows
+from tidemark.pipeline.event_time import lateness, rules
+from tidemark.pipeline.event_time.firing import CountedBatch, PublicationState, Steps, WatermarkStep, WindowsDue
+from tidemark.pipeline.event_time.windows.base import State, Terms, Window, Windows
 
 
 class Periodic(Windows):
@@ -22,7 +22,7 @@ class Periodic(Windows):
     def ends(self, pane_start: int) -> range:
         """Returns the ends of all windows that contain the pane, the latest first.
 
-        >>> from pipeline.event_time.windows.grid import Grid
+        >>> from tidemark.pipeline.event_time.windows.grid import Grid
         >>> [*Grid(size_ms=60_000, slide_ms=20_000).ends(pane_start=40_000)]
         [100000, 80000, 60000]
         """

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from pipeline.event_time import lateness, rules
-from pipeline.event_time.firing import CountedBatch, PublicationState, SessionsDue, Steps, WatermarkStep
-from pipeline.event_time.windows.base import State, Terms, Window, Windows
+from tidemark.pipeline.event_time import lateness, rules
+from tidemark.pipeline.event_time.firing import CountedBatch, PublicationState, SessionsDue, Steps, WatermarkStep
+from tidemark.pipeline.event_time.windows.base import State, Terms, Window, Windows
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
-from command_line.counts import counted
-from command_line.terminal import Group, RenderableType, Table
-from pipeline.reading.advice.event_history import read_history
-from pipeline.reading.advice.tradeoff import Outcome, outcome_of
-from pipeline.settings.durations import write_milliseconds
+from tidemark.command_line.counts import counted
+from tidemark.command_line.terminal import Group, RenderableType, Table
+from tidemark.pipeline.reading.advice.event_history import read_history
+from tidemark.pipeline.reading.advice.tradeoff import Outcome, outcome_of
+from tidemark.pipeline.settings.durations import write_milliseconds
 
 _FACTORS: Final = (0, 0.25, 0.5, 1, 2, 3, 6)
 """Multiples of the current bound to estimate by default."""

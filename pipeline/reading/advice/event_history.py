@@ -5,21 +5,21 @@ from typing import Final
 
 from deltalake import DeltaTable
 
-from command_line.counts import counted
-from pipeline import columns as c
-from pipeline.errors import SetUpError
-from pipeline.event_time.batch import EPOCH
-from pipeline.event_time.checks import Check, reason_of
-from pipeline.event_time.lateness import late_at, too_late_at
-from pipeline.event_time.policy import Policy, TimeOf, Verdict
-from pipeline.event_time.reports import Report
-from pipeline.event_time.strategies import Bounded
-from pipeline.fold.grouping_sets import groupings
-from pipeline.reading.advice.tradeoff import BoundStep, EventHistory, EventsBySlack
-from pipeline.reading.ledger_summary import UNJUDGED_SQL
-from pipeline.tables.ledger import Ledger, require_warehouse
-from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import DEAD_LETTERS, LEDGER, find_table
+from tidemark.command_line.counts import counted
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.event_time.checks import Check, reason_of
+from tidemark.pipeline.event_time.lateness import late_at, too_late_at
+from tidemark.pipeline.event_time.policy import Policy, TimeOf, Verdict
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.strategies import Bounded
+from tidemark.pipeline.fold.grouping_sets import groupings
+from tidemark.pipeline.reading.advice.tradeoff import BoundStep, EventHistory, EventsBySlack
+from tidemark.pipeline.reading.ledger_summary import UNJUDGED_SQL
+from tidemark.pipeline.tables.ledger import Ledger, require_warehouse
+from tidemark.pipeline.tables.query import rows_of
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, LEDGER, find_table
 
 _EVENTS_SQL: Final = (
     "SELECT epoch, sum(CASE WHEN watermark_before IS NULL THEN too_late ELSE counted + too_late END) AS judged, "  # noqa: S608 - ours

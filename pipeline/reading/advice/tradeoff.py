@@ -11,7 +11,7 @@ from itertools import pairwise
 from math import ceil
 from typing import NamedTuple
 
-from pipeline.event_time.windows.base import Windows
+from tidemark.pipeline.event_time.windows.base import Windows
 
 
 @dataclass(frozen=True, slots=True)

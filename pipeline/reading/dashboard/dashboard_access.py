@@ -13,11 +13,11 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from command_line.counts import counted
-from kafka_access.secrets import clear_text
-from pipeline.errors import SetUpError
-from pipeline.settings.model import DashboardSettings
-from pipeline.settings.secrets import raising_set_up_errors
+from tidemark.command_line.counts import counted
+from tidemark.kafka_access.secrets import clear_text
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.settings.model import DashboardSettings
+from tidemark.pipeline.settings.secrets import raising_set_up_errors
 
 COOKIE: Final = "tidemark_dashboard"
 _SHORTEST: Final = 16

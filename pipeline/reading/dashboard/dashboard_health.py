@@ -6,11 +6,11 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from pipeline.errors import TidemarkError
-from pipeline.instants import now_ms, span_of
-from pipeline.reading.dashboard.question import Question
-from pipeline.reading.pages.table_reader import TableReader
-from pipeline.tables.store_errors import STORE_ERRORS
+from tidemark.pipeline.errors import TidemarkError
+from tidemark.pipeline.instants import now_ms, span_of
+from tidemark.pipeline.reading.dashboard.question import Question
+from tidemark.pipeline.reading.pages.table_reader import TableReader
+from tidemark.pipeline.tables.store_errors import STORE_ERRORS
 
 _PATIENCE_S: Final = 0.8
 _SLOW_MS: Final = 5_000

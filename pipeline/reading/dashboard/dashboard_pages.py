@@ -13,12 +13,12 @@ from urllib.parse import parse_qs
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
-from http_server.body import TooLarge, TooSlow, read_body
-from pipeline.event_time import rules
-from pipeline.instants import now_ms
-from pipeline.reading.dashboard.dashboard_access import COOKIE, Guard
-from pipeline.reading.dashboard.key_history import history_of
-from pipeline.reading.dashboard.live_page import (
+from tidemark.http_server.body import TooLarge, TooSlow, read_body
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.instants import now_ms
+from tidemark.pipeline.reading.dashboard.dashboard_access import COOKIE, Guard
+from tidemark.pipeline.reading.dashboard.key_history import history_of
+from tidemark.pipeline.reading.dashboard.live_page import (
     VERSION,
     Content,
     PageState,
@@ -29,20 +29,20 @@ from pipeline.reading.dashboard.live_page import (
     state_of,
     unchanged,
 )
-from pipeline.reading.dashboard.overview import Overview, overview_of
-from pipeline.reading.dashboard.service_watch import ServiceWatch
-from pipeline.reading.dashboard.shared_views import NotFound, ReadView, SharedViews
-from pipeline.reading.health_client import ServiceHealth, is_quiet
-from pipeline.reading.ledger_summary import LedgerSummary
-from pipeline.reading.pages.letter_pages import REASONS, letter_of, letters_of, stored_letters
-from pipeline.reading.pages.page_text import templates
-from pipeline.reading.pages.table_reader import CurrentTables, Reading, TableReader
-from pipeline.reading.pages.top_lists import page_zone
-from pipeline.reading.pages.watermark_picture import picture_of
-from pipeline.reading.pages.window_names import zone_of_report
-from pipeline.reading.pages.window_sums import earlier_than, rows_of_report, windows_of
-from pipeline.reading.record_decoding import SchemaTexts
-from pipeline.tables.store_errors import one_line
+from tidemark.pipeline.reading.dashboard.overview import Overview, overview_of
+from tidemark.pipeline.reading.dashboard.service_watch import ServiceWatch
+from tidemark.pipeline.reading.dashboard.shared_views import NotFound, ReadView, SharedViews
+from tidemark.pipeline.reading.health_client import ServiceHealth, is_quiet
+from tidemark.pipeline.reading.ledger_summary import LedgerSummary
+from tidemark.pipeline.reading.pages.letter_pages import REASONS, letter_of, letters_of, stored_letters
+from tidemark.pipeline.reading.pages.page_text import templates
+from tidemark.pipeline.reading.pages.table_reader import CurrentTables, Reading, TableReader
+from tidemark.pipeline.reading.pages.top_lists import page_zone
+from tidemark.pipeline.reading.pages.watermark_picture import picture_of
+from tidemark.pipeline.reading.pages.window_names import zone_of_report
+from tidemark.pipeline.reading.pages.window_sums import earlier_than, rows_of_report, windows_of
+from tidemark.pipeline.reading.record_decoding import SchemaTexts
+from tidemark.pipeline.tables.store_errors import one_line
 
 _LARGEST: Final = rules.LATEST_EVENT_MS
 """Largest number in an address: end of a window (ms), batch or offset."""
@@ -73,7 +73,7 @@ class Pages:
         self._guard = guard
         self._schemas = schemas
         self._service = ServiceWatch(service)
-        self._templates = templates("pipeline.reading.dashboard")
+        self._templates = templates("tidemark.pipeline.reading.dashboard")
         self._views = SharedViews(reader)
 
     async def overview(self, request: Request) -> Response:

@@ -9,19 +9,19 @@ from typing import Final
 import structlog
 from starlette.types import ASGIApp
 
-from http_server.limits import Limits
-from http_server.listening import listen
-from http_server.server import Server
-from pipeline.errors import SetUpError
-from pipeline.logs import configure_logs
-from pipeline.reading.dashboard.dashboard_access import Guard
-from pipeline.reading.dashboard.dashboard_site import site
-from pipeline.reading.health_client import service_health
-from pipeline.reading.pages.table_reader import TableReader
-from pipeline.reading.record_decoding import SchemaTexts
-from pipeline.settings.load import require
-from pipeline.settings.model import DashboardSettings, Settings
-from pipeline.tables.event_schemas import schemas_of, stored_schemas
+from tidemark.http_server.limits import Limits
+from tidemark.http_server.listening import listen
+from tidemark.http_server.server import Server
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.logs import configure_logs
+from tidemark.pipeline.reading.dashboard.dashboard_access import Guard
+from tidemark.pipeline.reading.dashboard.dashboard_site import site
+from tidemark.pipeline.reading.health_client import service_health
+from tidemark.pipeline.reading.pages.table_reader import TableReader
+from tidemark.pipeline.reading.record_decoding import SchemaTexts
+from tidemark.pipeline.settings.load import require
+from tidemark.pipeline.settings.model import DashboardSettings, Settings
+from tidemark.pipeline.tables.event_schemas import schemas_of, stored_schemas
 
 _STOP_S: Final = 3
 _LIMITS: Final = Limits(connections=128, request_s=30)

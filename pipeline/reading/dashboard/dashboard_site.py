@@ -12,17 +12,17 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from pipeline import columns as c
-from pipeline.errors import TidemarkError
-from pipeline.reading.dashboard.dashboard_access import Guard, GuardedSite
-from pipeline.reading.dashboard.dashboard_health import Health
-from pipeline.reading.dashboard.dashboard_pages import Pages
-from pipeline.reading.dashboard.page_metrics import CountedSite, PageMetrics
-from pipeline.reading.dashboard.shared_views import NotFound, StillReading
-from pipeline.reading.health_client import ServiceHealth
-from pipeline.reading.pages.table_reader import TableReader
-from pipeline.reading.record_decoding import SchemaTexts
-from pipeline.tables.store_errors import STORE_ERRORS
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.errors import TidemarkError
+from tidemark.pipeline.reading.dashboard.dashboard_access import Guard, GuardedSite
+from tidemark.pipeline.reading.dashboard.dashboard_health import Health
+from tidemark.pipeline.reading.dashboard.dashboard_pages import Pages
+from tidemark.pipeline.reading.dashboard.page_metrics import CountedSite, PageMetrics
+from tidemark.pipeline.reading.dashboard.shared_views import NotFound, StillReading
+from tidemark.pipeline.reading.health_client import ServiceHealth
+from tidemark.pipeline.reading.pages.table_reader import TableReader
+from tidemark.pipeline.reading.record_decoding import SchemaTexts
+from tidemark.pipeline.tables.store_errors import STORE_ERRORS
 
 _FILES: Final = Path(__file__).parent / "static"
 _HEALTH, _METRICS, _LOGIN, _STATIC = "/healthz", "/metrics", "/login", "/static"
@@ -34,7 +34,7 @@ def site(
     """Returns the application. `service` asks the service for its health, and may block."""
     pages, health = Pages(reader, guard, schemas, service), Health(reader.warehouse)
     metrics = PageMetrics(health)
-    static = StaticFiles(directory=_FILES, packages=[("pipeline.reading.pages", "static")])
+    static = StaticFiles(directory=_FILES, packages=[("tidemark.pipeline.reading.pages", "static")])
     files = (f"{_STATIC}/{file.name}" for folder in static.all_directories for file in Path(folder).iterdir())
     routes = [
         Route("/", pages.overview),

@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline import columns as c
-from pipeline.event_time.reports import Report
-from pipeline.reading.ledger_summary import LedgerSummary
-from pipeline.reading.pages.letter_pages import letters_of
-from pipeline.reading.pages.paging import Slice
-from pipeline.reading.pages.table_reader import CurrentTables, text_sql
-from pipeline.reading.pages.window_sums import rows_of_report
-from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import USER_TOTALS
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.reading.ledger_summary import LedgerSummary
+from tidemark.pipeline.reading.pages.letter_pages import letters_of
+from tidemark.pipeline.reading.pages.paging import Slice
+from tidemark.pipeline.reading.pages.table_reader import CurrentTables, text_sql
+from tidemark.pipeline.reading.pages.window_sums import rows_of_report
+from tidemark.pipeline.tables.query import Row, rows_of
+from tidemark.pipeline.tables.schemas import USER_TOTALS
 
 _REPORTS: Final = 3
 """Rows of this many reports are read; the others are linked."""

@@ -10,9 +10,9 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from pipeline.instants import now_ms
-from pipeline.reading.dashboard.shared_views import SharedView
-from pipeline.reading.health_client import ServiceHealth
+from tidemark.pipeline.instants import now_ms
+from tidemark.pipeline.reading.dashboard.shared_views import SharedView
+from tidemark.pipeline.reading.health_client import ServiceHealth
 
 VERSION: Final = "Tidemark-Version"
 """Header of a request: the version of the page that the browser displays."""

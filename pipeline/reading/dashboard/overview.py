@@ -3,18 +3,18 @@
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline import columns as c
-from pipeline.event_time.reports import Report
-from pipeline.reading.ledger_summary import LedgerSummary
-from pipeline.reading.pages.late_changes import Correction, LateWindow, corrections_of, late_windows
-from pipeline.reading.pages.letter_pages import OpenedLetter, letter_of, letters_of
-from pipeline.reading.pages.paging import Slice
-from pipeline.reading.pages.table_reader import CurrentTables
-from pipeline.reading.pages.top_lists import TopList, list_reports, main_report, newest_top_list
-from pipeline.reading.pages.watermark_lanes import Lane, explain, lanes_of
-from pipeline.reading.pages.watermark_picture import Picture, picture_of
-from pipeline.reading.pages.window_sums import ReportWindow, windows_of
-from pipeline.reading.record_decoding import SchemaTexts
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.reading.ledger_summary import LedgerSummary
+from tidemark.pipeline.reading.pages.late_changes import Correction, LateWindow, corrections_of, late_windows
+from tidemark.pipeline.reading.pages.letter_pages import OpenedLetter, letter_of, letters_of
+from tidemark.pipeline.reading.pages.paging import Slice
+from tidemark.pipeline.reading.pages.table_reader import CurrentTables
+from tidemark.pipeline.reading.pages.top_lists import TopList, list_reports, main_report, newest_top_list
+from tidemark.pipeline.reading.pages.watermark_lanes import Lane, explain, lanes_of
+from tidemark.pipeline.reading.pages.watermark_picture import Picture, picture_of
+from tidemark.pipeline.reading.pages.window_sums import ReportWindow, windows_of
+from tidemark.pipeline.reading.record_decoding import SchemaTexts
 
 _LETTERS: Final = 5
 

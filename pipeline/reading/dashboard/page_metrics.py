@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from http_server.exposition import Exposition
-from pipeline.reading.dashboard.dashboard_health import Health
+from tidemark.http_server.exposition import Exposition
+from tidemark.pipeline.reading.dashboard.dashboard_health import Health
 
 _CLASSES: Final = ("2xx", "3xx", "4xx", "5xx")
 

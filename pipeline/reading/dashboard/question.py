@@ -7,7 +7,7 @@ from functools import partial
 from threading import Thread
 from typing import Generic, TypeVar
 
-from pipeline.instants import now_ms
+from tidemark.pipeline.instants import now_ms
 
 T = TypeVar("T")
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
-from pipeline.instants import now_ms
-from pipeline.reading.dashboard.question import Question
-from pipeline.reading.health_client import ServiceHealth
+from tidemark.pipeline.instants import now_ms
+from tidemark.pipeline.reading.dashboard.question import Question
+from tidemark.pipeline.reading.health_client import ServiceHealth
 
 _PATIENCE_S: Final = 0.2
 _FRESH_MS: Final = 5_000

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from pipeline.errors import TidemarkError
-from pipeline.instants import now_ms, span_of, time_of
-from pipeline.reading.dashboard.question import Question
-from pipeline.reading.health_client import is_quiet
-from pipeline.reading.ledger_summary import LedgerSummary
-from pipeline.reading.pages.table_reader import CurrentTables, Reading, TableReader
-from pipeline.tables.store_errors import STORE_ERRORS, one_line
+from tidemark.pipeline.errors import TidemarkError
+from tidemark.pipeline.instants import now_ms, span_of, time_of
+from tidemark.pipeline.reading.dashboard.question import Question
+from tidemark.pipeline.reading.health_client import is_quiet
+from tidemark.pipeline.reading.ledger_summary import LedgerSummary
+from tidemark.pipeline.reading.pages.table_reader import CurrentTables, Reading, TableReader
+from tidemark.pipeline.tables.store_errors import STORE_ERRORS, one_line
 
 ReadView = Callable[[CurrentTables, LedgerSummary | None], Any]
 

@@ -6,9 +6,9 @@ from datetime import date, datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.periodic import Periodic
-from pipeline.instants import ms_of
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.periodic import Periodic
+from tidemark.pipeline.instants import ms_of
 
 TODAY: Final = "today"
 YESTERDAY: Final = "yesterday"

@@ -5,15 +5,15 @@ from typing import Final
 
 from deltalake import DeltaTable
 
-from pipeline import columns as c
-from pipeline.reading.day_report.calendar_day import Day
-from pipeline.reading.dead_letter_listing import REASONS_SQL
-from pipeline.reading.ledger_summary import Account, account_of, account_sql
-from pipeline.reading.pages.letter_pages import letters_of
-from pipeline.reading.pages.table_reader import CurrentTables
-from pipeline.tables.file_statistics import lowest
-from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.reading.day_report.calendar_day import Day
+from tidemark.pipeline.reading.dead_letter_listing import REASONS_SQL
+from tidemark.pipeline.reading.ledger_summary import Account, account_of, account_sql
+from tidemark.pipeline.reading.pages.letter_pages import letters_of
+from tidemark.pipeline.reading.pages.table_reader import CurrentTables
+from tidemark.pipeline.tables.file_statistics import lowest
+from tidemark.pipeline.tables.query import Row, rows_of
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, LEDGER
 
 _LETTERS: Final = 5
 _REASONS: Final = 20

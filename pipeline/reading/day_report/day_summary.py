@@ -4,25 +4,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline import columns as c
-from pipeline.event_time import lateness
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.periodic import Periodic
-from pipeline.instants import span_of
-from pipeline.reading.day_report.calendar_day import Day, disjoint_ends
-from pipeline.reading.day_report.day_commits import DayCommits, committed_on
-from pipeline.reading.day_report.window_bars import bars_of, totals
-from pipeline.reading.ledger_summary import LedgerSummary
-from pipeline.reading.pages.late_changes import Correction, LateWindow, corrections_of, late_windows
-from pipeline.reading.pages.table_reader import CurrentTables
-from pipeline.reading.pages.top_lists import TopList, list_reports, main_report, top_list
-from pipeline.reading.pages.watermark_lanes import Lane, explain, lanes_of
-from pipeline.reading.pages.watermark_picture import Picture, picture_of
-from pipeline.reading.pages.window_names import moment_text
-from pipeline.reading.pages.window_sums import ReportWindow, windows_in
-from pipeline.tables.engines import Engine
-from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import USER_TOTALS
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import lateness
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.periodic import Periodic
+from tidemark.pipeline.instants import span_of
+from tidemark.pipeline.reading.day_report.calendar_day import Day, disjoint_ends
+from tidemark.pipeline.reading.day_report.day_commits import DayCommits, committed_on
+from tidemark.pipeline.reading.day_report.window_bars import bars_of, totals
+from tidemark.pipeline.reading.ledger_summary import LedgerSummary
+from tidemark.pipeline.reading.pages.late_changes import Correction, LateWindow, corrections_of, late_windows
+from tidemark.pipeline.reading.pages.table_reader import CurrentTables
+from tidemark.pipeline.reading.pages.top_lists import TopList, list_reports, main_report, top_list
+from tidemark.pipeline.reading.pages.watermark_lanes import Lane, explain, lanes_of
+from tidemark.pipeline.reading.pages.watermark_picture import Picture, picture_of
+from tidemark.pipeline.reading.pages.window_names import moment_text
+from tidemark.pipeline.reading.pages.window_sums import ReportWindow, windows_in
+from tidemark.pipeline.tables.engines import Engine
+from tidemark.pipeline.tables.query import rows_of
+from tidemark.pipeline.tables.schemas import USER_TOTALS
 
 _LATE: Final = 24
 

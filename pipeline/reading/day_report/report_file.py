@@ -12,15 +12,15 @@ from zoneinfo import ZoneInfo
 import click
 from markupsafe import Markup
 
-from pipeline.errors import SetUpError
-from pipeline.instants import now_ms
-from pipeline.reading.day_report.calendar_day import Day, day_of
-from pipeline.reading.day_report.day_summary import daily_of
-from pipeline.reading.pages.page_text import templates
-from pipeline.reading.pages.table_reader import TableReader
-from pipeline.tables.ledger import require_warehouse
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.instants import now_ms
+from tidemark.pipeline.reading.day_report.calendar_day import Day, day_of
+from tidemark.pipeline.reading.day_report.day_summary import daily_of
+from tidemark.pipeline.reading.pages.page_text import templates
+from tidemark.pipeline.reading.pages.table_reader import TableReader
+from tidemark.pipeline.tables.ledger import require_warehouse
 
-_STATIC: Final = files("pipeline.reading.pages") / "static"
+_STATIC: Final = files("tidemark.pipeline.reading.pages") / "static"
 
 
 class DayPage(NamedTuple):
@@ -41,7 +41,7 @@ def day_page(warehouse: str, day_text: str, zone: ZoneInfo) -> DayPage:
         lambda tables, summary: None if summary is None else daily_of(tables, summary, day, now)
     )
     style, icon = ((_STATIC / name).read_text() for name in ("style.css", "icon.svg"))
-    page = templates("pipeline.reading.day_report", linked=False).get_template("day.html")
+    page = templates("tidemark.pipeline.reading.day_report", linked=False).get_template("day.html")
     html = page.render(
         view=view,
         day=day,

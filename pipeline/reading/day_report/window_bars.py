@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
-from pipeline.reading.day_report.calendar_day import Day
-from pipeline.reading.pages.window_sums import ReportWindow
+from tidemark.pipeline.reading.day_report.calendar_day import Day
+from tidemark.pipeline.reading.pages.window_sums import ReportWindow
 
 _NARROWEST_MS: Final = 900_000
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline import columns as c
-from pipeline.reading.pages.table_reader import CurrentTables
-from pipeline.reading.pages.window_sums import ReportWindow
-from pipeline.tables.file_statistics import highest
-from pipeline.tables.query import rows_of
-from pipeline.tables.schemas import CORRECTIONS, LEDGER
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.reading.pages.table_reader import CurrentTables
+from tidemark.pipeline.reading.pages.window_sums import ReportWindow
+from tidemark.pipeline.tables.file_statistics import highest
+from tidemark.pipeline.tables.query import rows_of
+from tidemark.pipeline.tables.schemas import CORRECTIONS, LEDGER
 
 _LISTED: Final = 8
 _RUNS: Final = 5

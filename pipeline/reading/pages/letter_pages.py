@@ -9,18 +9,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
-from pipeline import columns as c
-from pipeline.event_time import rules
-from pipeline.event_time.policy import Verdict
-from pipeline.instants import span_of
-from pipeline.reading.ledger_summary import Account, LedgerSummary, account_of, account_sql
-from pipeline.reading.pages.paging import Slice, page_of
-from pipeline.reading.pages.table_reader import CurrentTables, text_sql
-from pipeline.reading.pages.window_names import moment_text
-from pipeline.reading.record_decoding import DecodedValue, SchemaTexts, decode_value
-from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import DEAD_LETTERS, LEDGER
-from pipeline.tables.transactions import REMOVED_APP
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.policy import Verdict
+from tidemark.pipeline.instants import span_of
+from tidemark.pipeline.reading.ledger_summary import Account, LedgerSummary, account_of, account_sql
+from tidemark.pipeline.reading.pages.paging import Slice, page_of
+from tidemark.pipeline.reading.pages.table_reader import CurrentTables, text_sql
+from tidemark.pipeline.reading.pages.window_names import moment_text
+from tidemark.pipeline.reading.record_decoding import DecodedValue, SchemaTexts, decode_value
+from tidemark.pipeline.tables.query import Row, rows_of
+from tidemark.pipeline.tables.schemas import DEAD_LETTERS, LEDGER
+from tidemark.pipeline.tables.transactions import REMOVED_APP
 
 REASONS: Final = ("too_late", "partly_late", "future", "malformed", "erased")
 LISTED: Final = 50

@@ -10,22 +10,22 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, pa
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from command_line.counts import counted
-from command_line.printable import printable_lines
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.count import Counts
-from pipeline.event_time.windows.cumulate import Cumulate
-from pipeline.event_time.windows.grid import Grid
-from pipeline.event_time.windows.periodic import Periodic
-from pipeline.event_time.windows.session import Sessions
-from pipeline.instants import ms_of, span_of
-from pipeline.measures import label
-from pipeline.reading.pages.letter_pages import sentence
-from pipeline.reading.pages.time_axis import Axis
-from pipeline.reading.pages.window_names import clock_text, date_text, moment_text, window_name, zone_of_report
-from pipeline.reading.pages.window_sums import ReportWindow, drawn_measure
-from pipeline.tables.query import Row
+from tidemark.command_line.counts import counted
+from tidemark.command_line.printable import printable_lines
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.cumulate import Cumulate
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.periodic import Periodic
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.instants import ms_of, span_of
+from tidemark.pipeline.measures import label
+from tidemark.pipeline.reading.pages.letter_pages import sentence
+from tidemark.pipeline.reading.pages.time_axis import Axis
+from tidemark.pipeline.reading.pages.window_names import clock_text, date_text, moment_text, window_name, zone_of_report
+from tidemark.pipeline.reading.pages.window_sums import ReportWindow, drawn_measure
+from tidemark.pipeline.tables.query import Row
 
 _LONGEST: Final = 120
 _DAY_MS: Final = 86_400_000
@@ -37,7 +37,7 @@ def templates(package: str, *, linked: bool = True) -> Environment:
     `linked`: whether other pages exist that links can lead to.
     """
     environment = Environment(
-        loader=ChoiceLoader([PackageLoader(package), PackageLoader("pipeline.reading.pages")]),
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("tidemark.pipeline.reading.pages")]),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=as_text,

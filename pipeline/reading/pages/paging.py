@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pipeline.tables.query import Row
+from tidemark.pipeline.tables.query import Row
 
 
 @dataclass(frozen=True, slots=True)

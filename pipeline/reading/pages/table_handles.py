@@ -5,8 +5,8 @@ from typing import Final
 
 from deltalake import DeltaTable
 
-from pipeline.tables.durable import log_of
-from pipeline.tables.schemas import LEDGER, find_table
+from tidemark.pipeline.tables.durable import log_of
+from tidemark.pipeline.tables.schemas import LEDGER, find_table
 
 _TICK_NS: Final = 100_000_000
 """Two changes of a folder within a tick of its file system's clock may leave the same time."""

@@ -9,18 +9,18 @@ from typing import Final, Generic, TypeVar
 
 from deltalake import DeltaTable
 
-from pipeline import columns as c
-from pipeline.event_time.reports import Report
-from pipeline.instants import ms_of, now_ms
-from pipeline.reading.bounded_lock import acquired
-from pipeline.reading.ledger_summary import LedgerSummary, read_summary
-from pipeline.reading.pages.table_handles import TableHandles
-from pipeline.results.live_view import live_sql
-from pipeline.tables.engines import Engine
-from pipeline.tables.file_statistics import highest, highest_of_newest, lowest
-from pipeline.tables.query import Row, rows_of
-from pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES
-from pipeline.tables.store_errors import is_of_store
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.instants import ms_of, now_ms
+from tidemark.pipeline.reading.bounded_lock import acquired
+from tidemark.pipeline.reading.ledger_summary import LedgerSummary, read_summary
+from tidemark.pipeline.reading.pages.table_handles import TableHandles
+from tidemark.pipeline.results.live_view import live_sql
+from tidemark.pipeline.tables.engines import Engine
+from tidemark.pipeline.tables.file_statistics import highest, highest_of_newest, lowest
+from tidemark.pipeline.tables.query import Row, rows_of
+from tidemark.pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES
+from tidemark.pipeline.tables.store_errors import is_of_store
 
 T = TypeVar("T")
 Span = tuple[int | None, int | None]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
 
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.reading.pages.window_names import clock_text, date_text
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.reading.pages.window_names import clock_text, date_text
 
 _MINUTE_MS: Final = 60_000
 _DAY_MS: Final = 86_400_000

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from typing import Final
 
-from pipeline import columns as c
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.periodic import Periodic
-from pipeline.reading.pages.table_reader import CurrentTables, Span
-from pipeline.reading.pages.window_names import zone_of_report
-from pipeline.reading.pages.window_sums import end_before, largest_first
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.periodic import Periodic
+from tidemark.pipeline.reading.pages.table_reader import CurrentTables, Span
+from tidemark.pipeline.reading.pages.window_names import zone_of_report
+from tidemark.pipeline.reading.pages.window_sums import end_before, largest_first
 
 _WINDOWS: Final = 10
 """Number of windows of a list; a window of users may have many rows."""

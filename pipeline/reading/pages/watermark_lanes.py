@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from pipeline.event_time import rules
-from pipeline.event_time.policy import AllIdle, Policy
-from pipeline.instants import span_of
-from pipeline.reading.ledger_summary import LedgerSummary
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.policy import AllIdle, Policy
+from tidemark.pipeline.instants import span_of
+from tidemark.pipeline.reading.ledger_summary import LedgerSummary
 
 _TOGETHER_MS: Final = 1000
 """Partitions whose newest events differ by less are in step."""

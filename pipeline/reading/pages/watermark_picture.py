@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline.event_time import lateness
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.periodic import Periodic
-from pipeline.reading.ledger_summary import LedgerSummary
-from pipeline.reading.pages.time_axis import Axis
-from pipeline.reading.pages.watermark_lanes import Lane, LaneState
+from tidemark.pipeline.event_time import lateness
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.periodic import Periodic
+from tidemark.pipeline.reading.ledger_summary import LedgerSummary
+from tidemark.pipeline.reading.pages.time_axis import Axis
+from tidemark.pipeline.reading.pages.watermark_lanes import Lane, LaneState
 
 _LANES: Final = 12
 """Number of drawn partitions; those with the lowest watermarks."""

@@ -4,12 +4,12 @@ from datetime import UTC, date, datetime, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from pipeline.event_time import rules
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.base import Windows
-from pipeline.event_time.windows.calendar import Calendar
-from pipeline.event_time.windows.periodic import Periodic
-from pipeline.instants import time_of
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.base import Windows
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.periodic import Periodic
+from tidemark.pipeline.instants import time_of
 
 _DAY_MS: Final = 86_400_000
 _MINUTE_MS: Final = 60_000

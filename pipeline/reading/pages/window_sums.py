@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline import columns as c
-from pipeline.event_time.reports import Report
-from pipeline.event_time.windows.periodic import Periodic
-from pipeline.instants import ms_of
-from pipeline.reading.pages.paging import Slice, page_of
-from pipeline.reading.pages.table_reader import CurrentTables, KeyValues, Span
-from pipeline.tables.dictionary import STATE
-from pipeline.tables.schemas import result_of
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.periodic import Periodic
+from tidemark.pipeline.instants import ms_of
+from tidemark.pipeline.reading.pages.paging import Slice, page_of
+from tidemark.pipeline.reading.pages.table_reader import CurrentTables, KeyValues, Span
+from tidemark.pipeline.tables.dictionary import STATE
+from tidemark.pipeline.tables.schemas import result_of
 
 _WINDOWS: Final = 24
 """Number of windows on a page."""

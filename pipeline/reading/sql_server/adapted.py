@@ -3,7 +3,7 @@
 import re
 from typing import Any, Final
 
-from pipeline.reading.sql_server.literals import text_items
+from tidemark.pipeline.reading.sql_server.literals import text_items
 
 _BYTES: Final = re.compile(r"\\x(?:[0-9a-fA-F]{2})*")
 """PostgreSQL's text of bytes: a backslash and an `x` before all of them. DuckDB has both before each byte."""

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import duckdb
 
-from pipeline.reading.sql_server.adapted import adapted
-from pipeline.reading.sql_server.database import DATABASE_NAME
-from pipeline.reading.sql_server.wire import Refused
+from tidemark.pipeline.reading.sql_server.adapted import adapted
+from tidemark.pipeline.reading.sql_server.database import DATABASE_NAME
+from tidemark.pipeline.reading.sql_server.wire import Refused
 
 _CATALOGS: Final = ("pg_catalog", "information_schema", "postgres", "information")
 """Schemas that describe the views; the last two are ours (`catalog.py`)."""

@@ -10,15 +10,15 @@ from weakref import WeakSet
 import duckdb
 import pyarrow as pa
 
-from pipeline.reading.sql_server.allowed import reading
-from pipeline.reading.sql_server.client_session import Session
-from pipeline.reading.sql_server.copying import copy_of
-from pipeline.reading.sql_server.database import Database
-from pipeline.reading.sql_server.dialect import VERBATIM, in_duckdb
-from pipeline.reading.sql_server.parameter_types import parameter_types
-from pipeline.reading.sql_server.sql_cursors import SqlCursors
-from pipeline.reading.sql_server.statement_result import StatementResult
-from pipeline.reading.sql_server.wire import Refused
+from tidemark.pipeline.reading.sql_server.allowed import reading
+from tidemark.pipeline.reading.sql_server.client_session import Session
+from tidemark.pipeline.reading.sql_server.copying import copy_of
+from tidemark.pipeline.reading.sql_server.database import Database
+from tidemark.pipeline.reading.sql_server.dialect import VERBATIM, in_duckdb
+from tidemark.pipeline.reading.sql_server.parameter_types import parameter_types
+from tidemark.pipeline.reading.sql_server.sql_cursors import SqlCursors
+from tidemark.pipeline.reading.sql_server.statement_result import StatementResult
+from tidemark.pipeline.reading.sql_server.wire import Refused
 
 _AGAIN_S: Final = 0.05
 _PIECES: Final = re.compile(VERBATIM + r"|(?P<end>;)", re.DOTALL)

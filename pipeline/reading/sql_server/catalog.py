@@ -6,8 +6,8 @@ Relations are in the schema `stored.postgres`, and replace those of DuckDB: they
 from collections.abc import Mapping
 from typing import Final
 
-from pipeline.reading.sql_server.client_settings import VERSION
-from pipeline.reading.sql_server.pg_types import ITEMS, TEXT, TYPES
+from tidemark.pipeline.reading.sql_server.client_settings import VERSION
+from tidemark.pipeline.reading.sql_server.pg_types import ITEMS, TEXT, TYPES
 
 
 def _case_sql(subject: str, cases: Mapping[str, str], otherwise: str) -> str:

@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import duckdb
 import pyarrow as pa
 
-from command_line.counts import counted
-from pipeline.errors import TransientError
-from pipeline.reading.sql_server.answers import Answers, split
-from pipeline.reading.sql_server.client_session import Session
-from pipeline.reading.sql_server.copying import CopyFormat
-from pipeline.reading.sql_server.database import Database
-from pipeline.reading.sql_server.literals import literal_of
-from pipeline.reading.sql_server.parameters import count_of, filled
-from pipeline.reading.sql_server.pg_types import TEXT
-from pipeline.reading.sql_server.pg_values import columns_of, formats_of, rows_of
-from pipeline.reading.sql_server.portals import Portal, PreparedStatement
-from pipeline.reading.sql_server.sql_metrics import SqlMetrics, StatementOutcome
-from pipeline.reading.sql_server.statement_result import StatementResult
-from pipeline.reading.sql_server.wire import LONGEST, Body, Message, Refused, Wire
-from pipeline.tables.store_errors import is_of_store, one_line
+from tidemark.command_line.counts import counted
+from tidemark.pipeline.errors import TransientError
+from tidemark.pipeline.reading.sql_server.answers import Answers, split
+from tidemark.pipeline.reading.sql_server.client_session import Session
+from tidemark.pipeline.reading.sql_server.copying import CopyFormat
+from tidemark.pipeline.reading.sql_server.database import Database
+from tidemark.pipeline.reading.sql_server.literals import literal_of
+from tidemark.pipeline.reading.sql_server.parameters import count_of, filled
+from tidemark.pipeline.reading.sql_server.pg_types import TEXT
+from tidemark.pipeline.reading.sql_server.pg_values import columns_of, formats_of, rows_of
+from tidemark.pipeline.reading.sql_server.portals import Portal, PreparedStatement
+from tidemark.pipeline.reading.sql_server.sql_metrics import SqlMetrics, StatementOutcome
+from tidemark.pipeline.reading.sql_server.statement_result import StatementResult
+from tidemark.pipeline.reading.sql_server.wire import LONGEST, Body, Message, Refused, Wire
+from tidemark.pipeline.tables.store_errors import is_of_store, one_line
 
 
 class Client:

@@ -6,11 +6,11 @@ from typing import ClassVar, Final
 
 import pyarrow as pa
 
-from pipeline.reading.sql_server.client_settings import ClientSettings, Snapshot
-from pipeline.reading.sql_server.patterns import NAME, words
-from pipeline.reading.sql_server.portals import Portal, PreparedStatement
-from pipeline.reading.sql_server.statement_result import StatementResult
-from pipeline.reading.sql_server.wire import LONGEST, Refused
+from tidemark.pipeline.reading.sql_server.client_settings import ClientSettings, Snapshot
+from tidemark.pipeline.reading.sql_server.patterns import NAME, words
+from tidemark.pipeline.reading.sql_server.portals import Portal, PreparedStatement
+from tidemark.pipeline.reading.sql_server.statement_result import StatementResult
+from tidemark.pipeline.reading.sql_server.wire import LONGEST, Refused
 
 _MOST_PREPARED: Final = 1000
 _MOST_TEXT: Final = 8 * LONGEST

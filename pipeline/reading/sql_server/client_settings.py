@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
-from pipeline.reading.sql_server.wire import Refused
+from tidemark.pipeline.reading.sql_server.wire import Refused
 
 VERSION: Final = "9.6.0"
 """The version of PostgreSQL that is reported to clients, which choose their queries of catalogs by it."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline.reading.sql_server.patterns import words
-from pipeline.reading.sql_server.wire import Refused, sized
+from tidemark.pipeline.reading.sql_server.patterns import words
+from tidemark.pipeline.reading.sql_server.wire import Refused, sized
 
 _COPY: Final = words(
     r"COPY(?:\s*\((?P<query>.+)\)\s*| (?P<view>[\w.\"]+)(?:\s*\((?P<columns>[^()]+)\)\s*| ))TO STDOUT(?P<options>.*)"

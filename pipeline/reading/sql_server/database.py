@@ -14,11 +14,11 @@ from typing import Final
 import duckdb
 from deltalake import DeltaTable
 
-from pipeline.errors import SetUpError
-from pipeline.reading.bounded_lock import acquired
-from pipeline.reading.sql_server.catalog import CATALOG
-from pipeline.reading.sql_views import text_sql, views
-from pipeline.tables.engines import Engine
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.reading.bounded_lock import acquired
+from tidemark.pipeline.reading.sql_server.catalog import CATALOG
+from tidemark.pipeline.reading.sql_views import text_sql, views
+from tidemark.pipeline.tables.engines import Engine
 
 _CLOSED: Final = {
     "allow_community_extensions": "false",

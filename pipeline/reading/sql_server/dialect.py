@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
-from pipeline.reading.sql_server.catalog import RELATIONS, VIEWS_OF_STANDARD
-from pipeline.reading.sql_server.pg_types import SCALARS
+from tidemark.pipeline.reading.sql_server.catalog import RELATIONS, VIEWS_OF_STANDARD
+from tidemark.pipeline.reading.sql_server.pg_types import SCALARS
 
 VERBATIM: Final = r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*(?:.*?\*/|.*)"
 """Texts, names and comments, in which no word means anything; for an expression with re.DOTALL.

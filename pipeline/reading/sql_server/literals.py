@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from pipeline.reading.sql_server.pg_types import BY_OID, BYTEA, DECIMAL, ITEMS, TEXT
-from pipeline.reading.sql_server.wire import Body, Refused
-from pipeline.reading.sql_views import text_sql
+from tidemark.pipeline.reading.sql_server.pg_types import BY_OID, BYTEA, DECIMAL, ITEMS, TEXT
+from tidemark.pipeline.reading.sql_server.wire import Body, Refused
+from tidemark.pipeline.reading.sql_views import text_sql
 
 _YEAR_2000: Final = datetime(2000, 1, 1)  # noqa: DTZ001 - the type says whether it is UTC
 _NEGATIVE: Final = 0x4000

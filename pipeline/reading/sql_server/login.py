@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 from pydantic import SecretStr
 
-from http_server.served_certificate import tls_context
-from pipeline.errors import SetUpError
-from pipeline.reading.sql_server.scram import MECHANISM, Scram
-from pipeline.reading.sql_server.wire import LONGEST_BEFORE_LOGIN, Body, Message, Refused, Wire
+from tidemark.http_server.served_certificate import tls_context
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.reading.sql_server.scram import MECHANISM, Scram
+from tidemark.pipeline.reading.sql_server.wire import LONGEST_BEFORE_LOGIN, Body, Message, Refused, Wire
 
 _PROTOCOL: Final = 3
 _TLS_REQUEST, _GSSAPI_REQUEST = 80877103, 80877104

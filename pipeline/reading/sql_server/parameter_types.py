@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pipeline.reading.sql_server.pg_types import oid_of
+from tidemark.pipeline.reading.sql_server.pg_types import oid_of
 
 _SAME_TYPE: Final = ("date_trunc", "max", "min")
 """Functions whose result has the type of their last argument."""

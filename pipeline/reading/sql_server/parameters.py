@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from pipeline.reading.sql_server.dialect import VERBATIM
-from pipeline.reading.sql_server.wire import LONGEST, Refused
+from tidemark.pipeline.reading.sql_server.dialect import VERBATIM
+from tidemark.pipeline.reading.sql_server.wire import LONGEST, Refused
 
 _WORDS: Final = re.compile(VERBATIM + r"|\$(\d{1,5})", re.DOTALL)
 """Matches strings, names and comments, in which `$1` is not a parameter, and parameters."""

@@ -14,9 +14,9 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from command_line.counts import counted
-from pipeline.reading.sql_server.pg_types import BY_OID, BYTEA, DECIMAL, TEXT
-from pipeline.reading.sql_server.wire import Column, Refused, sized
+from tidemark.command_line.counts import counted
+from tidemark.pipeline.reading.sql_server.pg_types import BY_OID, BYTEA, DECIMAL, TEXT
+from tidemark.pipeline.reading.sql_server.wire import Column, Refused, sized
 
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _YEAR_2000_US: Final = 946_684_800_000_000

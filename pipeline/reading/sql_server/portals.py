@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pipeline.reading.sql_server.statement_result import StatementResult
-from pipeline.reading.sql_server.wire import Column, Refused
+from tidemark.pipeline.reading.sql_server.statement_result import StatementResult
+from tidemark.pipeline.reading.sql_server.wire import Column, Refused
 
 
 @dataclass(slots=True)

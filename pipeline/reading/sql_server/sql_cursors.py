@@ -6,11 +6,11 @@ from typing import Final
 
 import pyarrow as pa
 
-from pipeline.reading.sql_server.client_session import Session
-from pipeline.reading.sql_server.patterns import NAME, words
-from pipeline.reading.sql_server.portals import Portal
-from pipeline.reading.sql_server.statement_result import StatementResult
-from pipeline.reading.sql_server.wire import Refused
+from tidemark.pipeline.reading.sql_server.client_session import Session
+from tidemark.pipeline.reading.sql_server.patterns import NAME, words
+from tidemark.pipeline.reading.sql_server.portals import Portal
+from tidemark.pipeline.reading.sql_server.statement_result import StatementResult
+from tidemark.pipeline.reading.sql_server.wire import Refused
 
 _DECLARE: Final = words(
     rf"DECLARE {NAME} ((?:(?:BINARY|INSENSITIVE|ASENSITIVE|NO|SCROLL) )*)CURSOR (?:(WITH|WITHOUT) HOLD )?FOR (.+)"

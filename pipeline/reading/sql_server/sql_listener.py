@@ -10,15 +10,15 @@ from typing import Final
 
 import structlog
 
-from http_server.limits import expendable
-from http_server.metrics_server import serve_registry
-from pipeline.errors import SetUpError
-from pipeline.logs import configure_logs
-from pipeline.reading.sql_server.client import Client
-from pipeline.reading.sql_server.database import Database
-from pipeline.reading.sql_server.login import Access, Arrival, Ticket, log_in
-from pipeline.reading.sql_server.sql_metrics import SqlMetrics
-from pipeline.reading.sql_server.wire import Refused, Wire
+from tidemark.http_server.limits import expendable
+from tidemark.http_server.metrics_server import serve_registry
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.logs import configure_logs
+from tidemark.pipeline.reading.sql_server.client import Client
+from tidemark.pipeline.reading.sql_server.database import Database
+from tidemark.pipeline.reading.sql_server.login import Access, Arrival, Ticket, log_in
+from tidemark.pipeline.reading.sql_server.sql_metrics import SqlMetrics
+from tidemark.pipeline.reading.sql_server.wire import Refused, Wire
 
 _MOST_CLIENTS: Final = 64
 _LOGIN_S: Final = 10.0

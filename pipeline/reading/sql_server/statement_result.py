@@ -6,7 +6,7 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
-from pipeline.reading.sql_server.copying import CopyFormat
+from tidemark.pipeline.reading.sql_server.copying import CopyFormat
 
 _ROWS_AT_ONCE: Final = 1024
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from command_line.counts import counted
+from tidemark.command_line.counts import counted
 
 LONGEST: Final = 1 << 20
 """Maximum size in bytes of a client's message."""

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from producers.access_log.follow import Chunk, Follower
-from producers.access_log.log_position import LogPosition
+from tidemark.producers.access_log.follow import Chunk, Follower
+from tidemark.producers.access_log.log_position import LogPosition
 
 BLOCK_BYTES = 256
 Link = Callable[[Path, Path], None]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from producers.cli import main
+from tidemark.producers.cli import main
 
 NOWHERE = ["--bootstrap-servers", "127.0.0.1:1", "--timeout", "100ms"]
 

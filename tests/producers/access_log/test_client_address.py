@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from producers.access_log.client_address import client_address
+from tidemark.producers.access_log.client_address import client_address
 
 
 @pytest.mark.parametrize(

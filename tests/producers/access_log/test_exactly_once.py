@@ -17,19 +17,6 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from demo.children import free_port
 from demo.topics import admin
-from producers.access_log import access_log_run
-from producers.access_log.follow import Line
-from producers.access_log.formats import combined
-from producers.access_log.line_metrics import LINES
-from producers.access_log.outcome import LineOutcome
-from producers.access_log.sessions import Sessions
-from producers.access_log.state import RunState
-from producers.access_log.transactions import Transactions
-from producers.access_log.visits import VisitRules, Visits
-from producers.broker import Target
-from producers.cli import main
-from producers.errors import SetupError
-from producers.pseudonym import Pseudonyms
 from tests.producers.access_log.log_writer import COMPRESS, Server
 from tests.producers.recount import decode
 from tests.producers.test_producers_delivery import PARTITIONS, Watch, committed_values
@@ -38,6 +25,19 @@ from tests.support.nginx import PERSONS, ROBOTS
 from tests.support.processes import Process, producers
 from tests.support.seeds import SEED
 from tests.support.waiting import PATIENCE_S, wait_for
+from tidemark.producers.access_log import access_log_run
+from tidemark.producers.access_log.follow import Line
+from tidemark.producers.access_log.formats import combined
+from tidemark.producers.access_log.line_metrics import LINES
+from tidemark.producers.access_log.outcome import LineOutcome
+from tidemark.producers.access_log.sessions import Sessions
+from tidemark.producers.access_log.state import RunState
+from tidemark.producers.access_log.transactions import Transactions
+from tidemark.producers.access_log.visits import VisitRules, Visits
+from tidemark.producers.broker import Target
+from tidemark.producers.cli import main
+from tidemark.producers.errors import SetupError
+from tidemark.producers.pseudonym import Pseudonyms
 
 pytestmark = [pytest.mark.broker, pytest.mark.core]
 
@@ -244,7 +244,7 @@ def test_standard_input_is_read_to_its_end_whatever_its_lines_are(
     server.say(line.replace(b"- - [", b"- " + b" [" * 30_000 + b" ["))
     server.say(line[: line.index(b"[")] + b'[31/Dec/9999:23:59:60 +0000] "GET / HTTP/1.1" 200 9 "-" "a"')
     server.say(b"[" * 70_000)
-    command = [sys.executable, "-m", "producers", *options(broker, topic, server)]
+    command = [sys.executable, "-m", "tidemark.producers", *options(broker, topic, server)]
     command[command.index(str(server.log))] = "-"
     text = b"\n".join(server.written)
     done = subprocess.run(command, input=text, capture_output=True, check=True)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from producers.access_log import files
-from producers.access_log.files import FileId, LogFile, files_of
+from tidemark.producers.access_log import files
+from tidemark.producers.access_log.files import FileId, LogFile, files_of
 
 LOG = Path("access.log")
 OLD, NEW = LogFile(LOG, FileId(1, 1), 9), LogFile(LOG, FileId(1, 2), 0)

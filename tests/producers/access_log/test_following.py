@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from producers.access_log.files import files_of, unread_of
-from producers.access_log.follow import Follower
-from producers.access_log.open_file import BLOCK_BYTES, LONGEST_LINE
-from producers.errors import SetupError
 from tests.producers.access_log.log_writer import COMPRESS, Reader, Server
+from tidemark.producers.access_log.files import files_of, unread_of
+from tidemark.producers.access_log.follow import Follower
+from tidemark.producers.access_log.open_file import BLOCK_BYTES, LONGEST_LINE
+from tidemark.producers.errors import SetupError
 
 Act = tuple[str, Callable[[Server, Reader], object]]
 

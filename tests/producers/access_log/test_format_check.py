@@ -5,10 +5,10 @@ from collections import Counter
 
 import pytest
 
-from producers.access_log.format_check import _MISREAD, FormatCheck, MalformedLine
-from producers.access_log.outcome import LineOutcome
-from producers.errors import SetupError
 from tests.producers.access_log.test_formats import COMBINED, JSON
+from tidemark.producers.access_log.format_check import _MISREAD, FormatCheck, MalformedLine
+from tidemark.producers.access_log.outcome import LineOutcome
+from tidemark.producers.errors import SetupError
 
 VISIT, ASSET, MALFORMED = LineOutcome.VISIT, LineOutcome.ASSET, LineOutcome.MALFORMED
 LINE = MalformedLine("a line", "no address")

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from producers.access_log.formats import combined, common, format_of
-from producers.access_log.json_lines import json_format
-from producers.access_log.request import Request, time_ms
-from schemas.time_texts import moment_of
 from tests.producers.access_log.server_writers import escaped_by_apache, escaped_by_nginx
 from tests.support.seeds import SEED
 from tests.support.time_texts import TIME_TEXTS, random_time_texts
+from tidemark.producers.access_log.formats import combined, common, format_of
+from tidemark.producers.access_log.json_lines import json_format
+from tidemark.producers.access_log.request import Request, time_ms
+from tidemark.schemas.time_texts import moment_of
 
 NOON_MS = 1_714_564_800_000
 AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"

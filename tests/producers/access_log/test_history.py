@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from producers.cli import main
 from tests.producers.access_log.log_writer import COMPRESS, Server
 from tests.producers.access_log.test_exactly_once import SALT, events, options
 from tests.producers.access_log.test_formats import AGENT
 from tests.producers.test_producers_delivery import PARTITIONS
 from tests.support.kafka_cluster import Cluster
+from tidemark.producers.cli import main
 
 pytestmark = pytest.mark.broker
 

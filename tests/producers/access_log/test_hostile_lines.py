@@ -13,19 +13,19 @@ from typing import Any, Final
 
 import pytest
 
-from producers.access_log.follow import Line
-from producers.access_log.formats import combined, common, format_of
-from producers.access_log.json_lines import json_format
-from producers.access_log.open_file import LONGEST_LINE
-from producers.access_log.outcome import LineOutcome
-from producers.access_log.request_fields import LineParser
-from producers.access_log.sessions import Sessions
-from producers.access_log.visits import VisitRules, Visits
-from producers.collect.contract import AGENT_LENGTH
-from producers.pseudonym import Pseudonyms
 from tests.producers.access_log.test_formats import AGENT, COMBINED, JSON
 from tests.support.regex_steps import regex_steps
 from tests.support.seeds import SEED
+from tidemark.producers.access_log.follow import Line
+from tidemark.producers.access_log.formats import combined, common, format_of
+from tidemark.producers.access_log.json_lines import json_format
+from tidemark.producers.access_log.open_file import LONGEST_LINE
+from tidemark.producers.access_log.outcome import LineOutcome
+from tidemark.producers.access_log.request_fields import LineParser
+from tidemark.producers.access_log.sessions import Sessions
+from tidemark.producers.access_log.visits import VisitRules, Visits
+from tidemark.producers.collect.contract import AGENT_LENGTH
+from tidemark.producers.pseudonym import Pseudonyms
 
 FORMATS: Final = {
     "combined": combined,

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from producers.access_log.follow import Follower, Line
-from producers.access_log.formats import combined, common
-from producers.access_log.json_lines import json_format
-from producers.access_log.request_fields import LineParser
-from producers.access_log.sessions import Sessions
-from producers.access_log.visits import VisitRules, Visits
-from producers.pseudonym import Pseudonyms
 from tests.support.nginx import NGINX, Nginx, ask, crowd
 from tests.support.waiting import PATIENCE_S, wait_for
+from tidemark.producers.access_log.follow import Follower, Line
+from tidemark.producers.access_log.formats import combined, common
+from tidemark.producers.access_log.json_lines import json_format
+from tidemark.producers.access_log.request_fields import LineParser
+from tidemark.producers.access_log.sessions import Sessions
+from tidemark.producers.access_log.visits import VisitRules, Visits
+from tidemark.producers.pseudonym import Pseudonyms
 
 SAMPLE = Path(__file__).parent / "sample"
 LOGROTATE = shutil.which("logrotate", path="/usr/sbin:/usr/bin")

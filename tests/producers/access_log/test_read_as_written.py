@@ -9,9 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from producers.access_log.formats import TEXT, format_of
-from producers.access_log.request import Request
-from producers.access_log.request_fields import LineParser
 from tests.producers.access_log.server_writers import (
     Served,
     apache_line,
@@ -19,6 +16,9 @@ from tests.producers.access_log.server_writers import (
     escaped_for_json,
     nginx_line,
 )
+from tidemark.producers.access_log.formats import TEXT, format_of
+from tidemark.producers.access_log.request import Request
+from tidemark.producers.access_log.request_fields import LineParser
 
 COMBINED = '"$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"'
 NGINX = [

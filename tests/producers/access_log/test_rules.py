@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from producers.access_log.outcome import LineOutcome
-from producers.access_log.request import Request
-from producers.access_log.request_fields import site_of
-from producers.access_log.rules import judge
-from producers.access_log.whole_url import without_site
 from tests.producers.access_log.test_formats import AGENT
+from tidemark.producers.access_log.outcome import LineOutcome
+from tidemark.producers.access_log.request import Request
+from tidemark.producers.access_log.request_fields import site_of
+from tidemark.producers.access_log.rules import judge
+from tidemark.producers.access_log.whole_url import without_site
 
 VISIT = Request("203.0.113.7", 1_714_564_800_000, "GET /shoes HTTP/1.1", 200, "", AGENT)
 

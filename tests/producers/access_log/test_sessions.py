@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from producers.access_log.sessions import Session, Sessions
-from producers.access_log.state import RunState, StateRecord, state_records
+from tidemark.producers.access_log.sessions import Session, Sessions
+from tidemark.producers.access_log.state import RunState, StateRecord, state_records
 
 GAP_MS = 100
 USERS = "abcde"

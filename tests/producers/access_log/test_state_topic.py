@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from producers.access_log import state_topic
-from producers.access_log.log_position import FilePosition, LogPosition
-from producers.access_log.outcome import LineOutcome
-from producers.access_log.state import state_records
-from producers.access_log.state_topic import StateTopic
-from producers.broker import Target
+from tidemark.producers.access_log import state_topic
+from tidemark.producers.access_log.log_position import FilePosition, LogPosition
+from tidemark.producers.access_log.outcome import LineOutcome
+from tidemark.producers.access_log.state import state_records
+from tidemark.producers.access_log.state_topic import StateTopic
+from tidemark.producers.broker import Target
 
 POSITION = LogPosition(FilePosition.after(b"line", 5))
 

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from producers.access_log.follow import Line
-from producers.access_log.formats import TEXT, combined, format_of
-from producers.access_log.json_lines import json_format
-from producers.access_log.log_position import FilePosition, LogPosition
-from producers.access_log.options import access_log_options
-from producers.access_log.outcome import LineOutcome
-from producers.access_log.sessions import Session, Sessions
-from producers.access_log.state import RunState, state_records
-from producers.access_log.visits import VisitRules, Visits
-from producers.encode import encode_one
-from producers.errors import SetupError
-from producers.pseudonym import Pseudonyms
 from tests.producers.access_log.test_formats import AGENT, COMBINED, JSON, NOON_MS
 from tests.producers.recount import decode
+from tidemark.producers.access_log.follow import Line
+from tidemark.producers.access_log.formats import TEXT, combined, format_of
+from tidemark.producers.access_log.json_lines import json_format
+from tidemark.producers.access_log.log_position import FilePosition, LogPosition
+from tidemark.producers.access_log.options import access_log_options
+from tidemark.producers.access_log.outcome import LineOutcome
+from tidemark.producers.access_log.sessions import Session, Sessions
+from tidemark.producers.access_log.state import RunState, state_records
+from tidemark.producers.access_log.visits import VisitRules, Visits
+from tidemark.producers.encode import encode_one
+from tidemark.producers.errors import SetupError
+from tidemark.producers.pseudonym import Pseudonyms
 
 SYSLOG = "<190>1 2024-05-01T12:00:00Z web-1 nginx - - -"
 SALT = b"0123456789abcdef0123456789abcdef"

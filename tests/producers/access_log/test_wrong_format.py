@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from producers.access_log.formats import TEXT
-from producers.cli import main
 from tests.producers.access_log.log_writer import Server
 from tests.producers.access_log.server_writers import Served, apache_line, caddy_line
 from tests.producers.access_log.test_exactly_once import SALT, START, MakeTopic, events, following, kept, options
@@ -18,6 +16,8 @@ from tests.producers.access_log.test_read_as_written import APACHE
 from tests.producers.test_producers_delivery import PARTITIONS
 from tests.support.kafka_cluster import Cluster
 from tests.support.waiting import PATIENCE_S, wait_for
+from tidemark.producers.access_log.formats import TEXT
+from tidemark.producers.cli import main
 
 pytestmark = pytest.mark.broker
 LOG_FORMAT = APACHE[2]

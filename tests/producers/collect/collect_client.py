@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 from starlette.applications import Starlette
 
 from demo.children import free_port
-from producers.collect.server import listener, server
 from tests.support.processes import Process, producers
 from tests.support.waiting import PATIENCE_S, wait_for
+from tidemark.producers.collect.server import listener, server
 
 AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 NOW_MS = 1_760_000_000_000

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from producers.collect.refusals import FirstRefusals
-from producers.collect.request_metrics import RequestOutcome
 from tests.producers.collect.collect_client import Asker, event, request_body, served
 from tests.producers.collect.without_kafka import SITE, app, collector, outcomes
+from tidemark.producers.collect.refusals import FirstRefusals
+from tidemark.producers.collect.request_metrics import RequestOutcome
 
 pytestmark = pytest.mark.slow
 OTHER = "https://shop.example.evil.example"

@@ -15,15 +15,15 @@ import pytest
 from confluent_kafka import Producer
 
 from demo.broker import Broker
-from producers.broker import Target
-from producers.collect.sink import KafkaSink
-from producers.partition import partition_of
 from tests.producers.collect.collect_client import AGENT, Asker, collecting, event, request_body
 from tests.producers.recount import decode
 from tests.support.frozen import frozen
 from tests.support.kafka_cluster import Cluster
 from tests.support.topic_reader import consumed
 from tests.support.waiting import PATIENCE_S, wait_for
+from tidemark.producers.broker import Target
+from tidemark.producers.collect.sink import KafkaSink
+from tidemark.producers.partition import partition_of
 
 pytestmark = pytest.mark.broker
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from producers.broker import Target, partitions_of
-from producers.cli import main
-from producers.collect.options import collect_options
 from tests.producers.collect.collect_client import collecting
 from tests.support.kafka_cluster import Cluster
+from tidemark.producers.broker import Target, partitions_of
+from tidemark.producers.cli import main
+from tidemark.producers.collect.options import collect_options
 
 MakeTopic = Callable[..., str]
 SITE = ["--allow-origin", "https://shop.example"]

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from confluent_kafka import KafkaError
 
-from producers.collect import intake
-from producers.collect.contract import BODY_BYTES
-from producers.collect.request_metrics import Metrics, RequestOutcome
-from producers.collect.server import LIMITS
-from producers.collect.snippet import SNIPPET
 from tests.producers.collect.collect_client import Asker, event, request_body, served
 from tests.producers.collect.without_kafka import app, collector, outcomes
 from tests.support.exposed_metrics import names_of
 from tests.support.flood import dripping, hostile, is_ended, open_files
 from tests.support.waiting import PATIENCE_S, wait_for
+from tidemark.producers.collect import intake
+from tidemark.producers.collect.contract import BODY_BYTES
+from tidemark.producers.collect.request_metrics import Metrics, RequestOutcome
+from tidemark.producers.collect.server import LIMITS
+from tidemark.producers.collect.snippet import SNIPPET
 
 pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[3] / "docs" / "collecting.md"

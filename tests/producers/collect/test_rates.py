@@ -2,8 +2,8 @@
 
 import pytest
 
-from producers.collect.rates import BURST_S, Rates, client_key
-from producers.collect.variety import Variety
+from tidemark.producers.collect.rates import BURST_S, Rates, client_key
+from tidemark.producers.collect.variety import Variety
 
 ANN, BOB = "192.0.2.1", "192.0.2.2"
 

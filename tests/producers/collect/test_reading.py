@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from producers.collect.contract import EVENTS, ID_LENGTH, URL_LENGTH, Event
-from producers.collect.reading import MAX_AGE_MS, TOO_OLD, MalformedBody, RejectedEvent, acted_at, read
-from schemas import load_schemas
 from tests.producers.collect.collect_client import NOW_MS, event, request_body
 from tests.producers.recount import decode
+from tidemark.producers.collect.contract import EVENTS, ID_LENGTH, URL_LENGTH, Event
+from tidemark.producers.collect.reading import MAX_AGE_MS, TOO_OLD, MalformedBody, RejectedEvent, acted_at, read
+from tidemark.schemas import load_schemas
 
 RECEIVED_MS = NOW_MS + 100_000
 SECOND = 1_000

@@ -3,9 +3,9 @@
 import pytest
 from starlette.requests import Request
 
-from producers.access_log.formats import combined
-from producers.collect.contract import AGENT_LENGTH
-from producers.collect.request_client import agent_of
+from tidemark.producers.access_log.formats import combined
+from tidemark.producers.collect.contract import AGENT_LENGTH
+from tidemark.producers.collect.request_client import agent_of
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from producers.broker import Target
-from producers.collect import sink
-from producers.collect.reading import Record
-from producers.collect.sink import KafkaSink, Unavailable
+from tidemark.producers.broker import Target
+from tidemark.producers.collect import sink
+from tidemark.producers.collect.reading import Record
+from tidemark.producers.collect.sink import KafkaSink, Unavailable
 
 RECORDS = [Record("visit", key, b"value") for key in (b"ann", b"bob")]
 OK = None

@@ -1,6 +1,6 @@
 """The snippet, as far as it can be tested without a browser; `test_browser.py` has the rest."""
 
-from producers.collect.snippet import SNIPPET
+from tidemark.producers.collect.snippet import SNIPPET
 
 
 def test_it_is_small() -> None:

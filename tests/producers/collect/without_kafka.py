@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 from starlette.applications import Starlette
 
-from producers.broker import Target
-from producers.collect.app import application
-from producers.collect.intake import Intake
-from producers.collect.rates import Rates
-from producers.collect.refusals import FirstRefusals
-from producers.collect.request_metrics import Metrics, RequestOutcome
-from producers.collect.sink import KafkaSink
-from producers.collect.variety import Variety
 from tests.producers.collect.collect_client import Asker
+from tidemark.producers.broker import Target
+from tidemark.producers.collect.app import application
+from tidemark.producers.collect.intake import Intake
+from tidemark.producers.collect.rates import Rates
+from tidemark.producers.collect.refusals import FirstRefusals
+from tidemark.producers.collect.request_metrics import Metrics, RequestOutcome
+from tidemark.producers.collect.sink import KafkaSink
+from tidemark.producers.collect.variety import Variety
 
 SITE = "https://shop.example"
 TIMEOUT_MS = 300
