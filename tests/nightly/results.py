@@ -11,6 +11,8 @@ from tests.nightly.parts import Part, Source
 from tests.support.summary import Summary
 
 _OUTCOME: Final = re.compile(r"^\[gw\d+\] \[ *\d+%\] (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (.+?) *$", re.MULTILINE)
+_CUT_OFF: Final = "node down: keyboard-interrupt"
+"""xdist calls the tests that ran then failed."""
 _FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::.+?)?)(?: - .*)?$", re.MULTILINE)
 _CLOSING: Final = re.compile(r"^=+ (.*\d+ \w+.*) in \d.*=$", re.MULTILINE)
 _COUNTED: Final = re.compile(r"(\d+) (passed|failed|errors?|skipped)")
@@ -31,6 +33,7 @@ def found_by(part: Part, log: str, summary: Summary | None, seed: int) -> Found:
     """Returns what a part ran, also if it was cut off. `log` is all that it printed."""
     if part.source is Source.SUMMARY:
         return Found(summary.count, failures=summary.failures) if summary else Found()
+    log = log.partition(_CUT_OFF)[0]
     outcomes = {name: outcome for outcome, name in _OUTCOME.findall(log)}
     counts = Counter(outcomes.values()) if outcomes else _closing_counts(log)
     names = [name for name, outcome in outcomes.items() if outcome in ("FAILED", "ERROR")]

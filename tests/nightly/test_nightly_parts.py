@@ -56,6 +56,11 @@ def test_parts_that_take_a_budget_are_last_because_they_use_the_time_that_others
         assert part.arguments(50)[len(part.command) :] == tuple(word.format(minutes=40) for word in part.budget)
 
 
+def test_what_ran_when_a_part_was_cut_off_did_not_fail() -> None:
+    ended = "[gw0] node down: keyboard-interrupt\n[gw0] [ 80%] FAILED tests/a.py::test_four\n"
+    assert found_by(FINDS_TESTS, LOG + ended, None, 7) == found_by(FINDS_TESTS, LOG, None, 7)
+
+
 def test_every_part_has_a_name_of_its_own_and_a_command_that_exists() -> None:
     assert len({part.name for part in PARTS}) == len(PARTS)
     for part in PARTS:
