@@ -70,7 +70,7 @@ def podman(*words: str | Path, seconds: float | None = None, errors: bool = Fals
     if done.returncode:
         printed = (done.stdout + done.stderr)[-_PRINTED:]
         raise RuntimeError(f"`podman {words[0]}` ended with exit code {done.returncode}: {printed}")
-    return (done.stderr * errors + done.stdout).strip()
+    return ((done.stderr if errors else "") + done.stdout).strip()
 
 
 def has_image(name: str) -> bool:

@@ -5,9 +5,8 @@ import re
 import socket
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from threading import Event, Thread
 
 import pytest
 from confluent_kafka import Consumer
@@ -17,6 +16,7 @@ from pyspark.logger import PySparkLogger
 from tests.support.check_results import worst
 from tests.support.environment import remove_settings
 from tests.support.kafka_cluster import Cluster as Kafka
+from tests.support.repeating import repeating
 from tests.support.services import ANY_TIMESTAMP, settings_of
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
@@ -192,22 +192,9 @@ def test_producers_clocks_are_warned_of_where_they_would_count(
     assert (seen.level, said in seen.message) == (Level.WARN, True), seen
 
 
-@contextmanager
-def coming_in(broker: Kafka, topic: str) -> Iterator[None]:
+def coming_in(broker: Kafka, topic: str) -> AbstractContextManager[None]:
     """Records come all the time."""
-    stopping = Event()
-
-    def write() -> None:
-        while not stopping.is_set():
-            send(broker.bootstrap_servers, topic, [event("ann", NOON_MS)])
-
-    thread = Thread(target=write)
-    thread.start()
-    try:
-        yield
-    finally:
-        stopping.set()
-        thread.join()
+    return repeating(lambda: send(broker.bootstrap_servers, topic, [event("ann", NOON_MS)]))
 
 
 @pytest.mark.parametrize(

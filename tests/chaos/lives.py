@@ -1,7 +1,6 @@
 """The service and who watches it: a process that ended is started again, as a supervisor would."""
 
 import signal
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from tests.chaos.rules import Faults, Rule
 from tests.support.against_truth import ledger_version
-from tests.support.processes import SMALL_DRIVER, Process
+from tests.support.processes import SMALL_DRIVER, Process, tidemark
 from tests.support.waiting import wait_for
 
 PATIENCE_S = 600
@@ -77,16 +76,8 @@ class Lives:
         faults = Faults(self.folder / f"{name}.faults", self.warehouse)
         faults.set(rules)
         environment = {**SMALL_DRIVER, **self.environment, **faults.environment}
-        arguments = [
-            sys.executable,
-            "-m",
-            "tidemark.pipeline.cli",
-            verb,
-            *self.options,
-            "--warehouse",
-            str(self.warehouse),
-        ]
-        process = self.stack.enter_context(Process(arguments, self.folder / f"{name}.log", environment))
+        arguments = (verb, *self.options, "--warehouse", str(self.warehouse))
+        process = self.stack.enter_context(tidemark(self.folder / f"{name}.log", *arguments, driver=environment))
         return Command(process, faults)
 
     def tend(self) -> None:

@@ -4,12 +4,11 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from threading import Event, Thread
 from typing import Final
 
 from confluent_kafka import Producer
@@ -18,12 +17,13 @@ from benchmarks.measure import children
 from demo.broker import Broker
 from tests.chaos.rules import Faults
 from tests.chaos.soak import DRIVER
-from tests.crash.alert_scenes import NO_RESULTS, OLD_MS
-from tests.crash.alert_stage import MINUTE_MS, PARTITIONS, Site, event
+from tests.crash.alert_scenes import NO_RESULTS, OLD_MS, open_transaction
+from tests.crash.alert_stage import MINUTE_MS, PARTITIONS, Site
 from tests.producers.collect.collect_client import Asker, request_body
 from tests.producers.collect.collect_client import event as of_a_page
 from tests.support.monitoring import Monitoring, answers
 from tests.support.processes import Process
+from tests.support.repeating import repeating
 from tests.support.services import Clock
 from tests.support.waiting import PATIENCE_S, wait_for
 
@@ -177,34 +177,19 @@ class _Transaction:
     producer: Producer | None = None
 
     def open(self) -> None:
-        servers = self.host.broker.bootstrap_servers
-        limits = {"transactional.id": "hanging", "transaction.timeout.ms": 60 * MINUTE_MS, "log_level": 0}
-        self.producer = Producer({"bootstrap.servers": servers, **limits})
-        self.producer.init_transactions(PATIENCE_S)
-        self.producer.begin_transaction()
-        self.producer.produce(self.host.name, event(), b"ann", PARTITIONS - 1)
-        self.producer.flush()
+        self.producer = open_transaction(self.host.broker, self.host.name, 60)
 
     def abort(self) -> None:
         assert self.producer
-        with suppress(Exception):
-            self.producer.abort_transaction(PATIENCE_S)
+        self.producer.abort_transaction(PATIENCE_S)
 
 
-@contextmanager
-def visitors(collector: int) -> Iterator[None]:
+def visitors(collector: int) -> AbstractContextManager[None]:
     """A page sends the collector a visit each second, and does not care for the answer."""
-    stopping, asker = Event(), Asker(f"http://127.0.0.1:{collector}")
+    asker = Asker(f"http://127.0.0.1:{collector}")
 
     def visit() -> None:
-        while not stopping.wait(1):
-            with suppress(OSError):
-                asker.post(request_body(of_a_page(event_time=Clock.real()), sent_at=Clock.real()))
+        with suppress(OSError):
+            asker.post(request_body(of_a_page(event_time=Clock.real()), sent_at=Clock.real()))
 
-    thread = Thread(target=visit, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stopping.set()
-        thread.join()
+    return repeating(visit, 1)

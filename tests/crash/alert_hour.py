@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Thread
 from typing import Final
 
 from demo.broker import Broker
@@ -31,10 +30,9 @@ from tests.crash.alert_faults import (
     of_the_second,
     visitors,
 )
-from tests.crash.alert_stage import PARTITIONS, Site
+from tests.crash.alert_stage import PARTITIONS, at_work
 from tests.support.monitoring import Monitoring, answers, monitoring
 from tests.support.processes import producers, tidemark
-from tests.support.services import ANY_TIMESTAMP
 from tests.support.summary import Summary
 from tests.support.waiting import PATIENCE_S, wait_for
 
@@ -128,7 +126,7 @@ def _hour(folder: Path, stack: ExitStack) -> int:
         part.start()
     wait_for(lambda: answers(collector, "/healthz") and answers(page, "/healthz"), PATIENCE_S, "collector and page")
     stack.enter_context(visitors(collector))
-    watching = stack.enter_context(monitoring(folder / "watching", first.port, pace=1))
+    watching = stack.enter_context(monitoring(folder / "watching", first.port, is_faster=False))
     watching.watch(first.port, second.port)
     watching.watch(collector, job="tidemark-collect")
     watching.watch(page, job="tidemark-page")
@@ -146,12 +144,7 @@ def _hour(folder: Path, stack: ExitStack) -> int:
 def _host(folder: Path, broker: Broker, name: str, stack: ExitStack) -> Host:
     """Makes the host's folder and topic, and starts its site."""
     (folder / name).mkdir()
-    broker.create_topic(name, PARTITIONS, **ANY_TIMESTAMP)
-    site = Site(broker.bootstrap_servers, name, dict.fromkeys(range(PARTITIONS), PER_SECOND))
-    thread = Thread(target=site.run, daemon=True)
-    thread.start()
-    stack.callback(thread.join)
-    stack.callback(site.stopping.set)
+    site = stack.enter_context(at_work(broker, name, PER_SECOND))
     faults = Faults(folder / f"{name}-faults", folder / "host" / "warehouse")
     return Host(name, folder, broker, site, faults, free_port())
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from confluent_kafka import Producer, TopicPartition
 
 from benchmarks.measure import children
+from demo.broker import Broker
 from demo.topics import admin
 from tests.chaos.rules import Action, Rule
 from tests.crash.alert_stage import A_SECOND, HOUR_MS, MINUTE_MS, PARTITIONS, TOPIC, Stage, event
@@ -55,15 +56,21 @@ def clocks_that_are_hours_wrong(stage: Stage) -> None:
     stage.site.wrong_share = 0
 
 
+def open_transaction(broker: Broker, topic: str, minutes: int) -> Producer:
+    """Writes an event to partition 2 in a transaction that the broker aborts after some minutes."""
+    open_long = {"transactional.id": "hanging", "transaction.timeout.ms": minutes * MINUTE_MS}
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, **open_long})
+    producer.init_transactions(PATIENCE_S)
+    producer.begin_transaction()
+    producer.produce(topic, event(), b"ann", 2)
+    producer.flush()
+    return producer
+
+
 @contextmanager
 def an_open_transaction(stage: Stage) -> Iterator[None]:
     """A transaction is open meanwhile, and for the two minutes until its alert."""
-    open_long = {"transactional.id": "hanging", "transaction.timeout.ms": 15 * MINUTE_MS}
-    producer = Producer({"bootstrap.servers": stage.broker.bootstrap_servers, **open_long})
-    producer.init_transactions(PATIENCE_S)
-    producer.begin_transaction()
-    producer.produce(TOPIC, event(), b"ann", 2)
-    producer.flush()
+    producer = open_transaction(stage.broker, TOPIC, 15)
     yield
     stage.expect(stage.alert("TidemarkTransactionOpen", "critical", partition="2"))
     producer.abort_transaction(PATIENCE_S)

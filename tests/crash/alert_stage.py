@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 from demo.broker import Broker
 from tests.chaos.rules import Faults
 from tests.support.monitoring import Monitoring, answers
-from tests.support.processes import SMALL_DRIVER, Process
+from tests.support.processes import SMALL_DRIVER, Process, tidemark
 from tests.support.services import ANY_TIMESTAMP, Clock
 from tests.support.waiting import PATIENCE_S, wait_for
 from tidemark.producers.encode import encode_one
@@ -46,8 +46,8 @@ class Site:
     """A steady stream of events on every partition, which a scene changes."""
 
     bootstrap_servers: str
-    topic: str = TOPIC
-    per_second: dict[int, int] = field(default_factory=lambda: dict.fromkeys(range(PARTITIONS), A_SECOND))
+    topic: str
+    per_second: dict[int, int]
     ahead_ms: dict[int, int] = field(default_factory=lambda: dict.fromkeys(range(PARTITIONS), 0))
     """How far the clock of the partition's sender is ahead."""
     malformed_share: float = 0
@@ -131,10 +131,10 @@ class Stage:
 
 
 @contextmanager
-def at_work(broker: Broker) -> Iterator[Site]:
-    """Yields a site, on a topic of its own."""
-    broker.create_topic(TOPIC, PARTITIONS, **ANY_TIMESTAMP)
-    site = Site(broker.bootstrap_servers)
+def at_work(broker: Broker, topic: str = TOPIC, per_second: int = A_SECOND) -> Iterator[Site]:
+    """Yields a site, on a topic of its own; `per_second` are records of each partition."""
+    broker.create_topic(topic, PARTITIONS, **ANY_TIMESTAMP)
+    site = Site(broker.bootstrap_servers, topic, dict.fromkeys(range(PARTITIONS), per_second))
     thread = Thread(target=site.run, daemon=True)
     thread.start()
     yield site
@@ -149,8 +149,8 @@ def service(
     """Starts a service on the warehouse; returns when its page answers."""
     where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", TOPIC, "--metrics.port", str(port))
     options = (*where, "--warehouse", str(folder / "warehouse"), *SETTINGS, *more)
-    command = [sys.executable, "-m", "tidemark.pipeline.cli", "run", *options]
-    with Process(command, folder / f"{port}.log", {**SMALL_DRIVER, **(environment or {})}) as process:
+    driver = {**SMALL_DRIVER, **(environment or {})}
+    with tidemark(folder / f"{port}.log", "run", *options, driver=driver) as process:
         wait_for(lambda: answers(port, "/healthz") or not process.alive, PATIENCE_S, "an answer of the service")
         assert process.alive, process.said
         yield process

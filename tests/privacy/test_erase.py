@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import sys
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from tests.chaos.library import NEEDS_FAULTS
 from tests.chaos.rules import Action, Faults, Rule
 from tests.support.conservation import assert_conserved, violations
 from tests.support.every_file import files_with
-from tests.support.processes import Process
+from tests.support.processes import tidemark
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import rows
 from tests.verify.site import Event, Site
@@ -148,18 +147,8 @@ def test_a_run_that_is_killed_at_any_commit_is_finished_by_the_next(left: Path, 
     for number, (table, nth) in enumerate(commits):
         faults = Faults(folder / str(number), left)
         faults.set([Rule("here", "link", f"{table}/_delta_log/*.json", Action.HOLD, nth=nth)])
-        command = [
-            sys.executable,
-            "-m",
-            "tidemark.pipeline.cli",
-            "erase",
-            "--warehouse",
-            str(left),
-            "--user",
-            WHOM,
-            "--yes",
-        ]
-        with Process(command, folder / f"said-{number}", faults.environment) as process:
+        command = ("erase", "--warehouse", str(left), "--user", WHOM, "--yes")
+        with tidemark(folder / f"said-{number}", *command, driver=faults.environment) as process:
             wait_for(partial(faults.struck, "here"), PATIENCE_S, f"commit {nth} of {table}")
             process.kill()
         if table == "corrections":

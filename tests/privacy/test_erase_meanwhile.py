@@ -1,6 +1,5 @@
 """A service publishes and commits while a user is erased from its tables."""
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -15,7 +14,7 @@ from tests.chaos.library import NEEDS_FAULTS
 from tests.chaos.rules import Action, Faults, Rule
 from tests.support.conservation import assert_conserved
 from tests.support.every_file import files_with
-from tests.support.processes import Process
+from tests.support.processes import tidemark
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import rows
 from tests.verify.site import POLICY, REPORTS, Event, Site
@@ -151,18 +150,8 @@ def test_events_that_come_while_panes_are_removed_are_counted_once_in_count_wind
     site.batch(Event(1, WHOM), Event(1.5, WHOM, "/a")).batch(Event(2, WHOM)).batch(Event(3, WHOM), Event(3))
     faults = Faults(tmp_path / "faults", warehouse)
     faults.set([Rule("here", "link", "panes/_delta_log/*.json", Action.HOLD)])
-    command = [
-        sys.executable,
-        "-m",
-        "tidemark.pipeline.cli",
-        "erase",
-        "--warehouse",
-        str(warehouse),
-        "--user",
-        WHOM,
-        "--yes",
-    ]
-    with Process(command, tmp_path / "said", faults.environment) as process:
+    command = ("erase", "--warehouse", str(warehouse), "--user", WHOM, "--yes")
+    with tidemark(tmp_path / "said", *command, driver=faults.environment) as process:
         wait_for(partial(faults.struck, "here"), PATIENCE_S, "the removal of panes")
         site.batch(Event(4, WHOM)).batch(Event(5, WHOM))
         faults.go("here")

@@ -14,7 +14,6 @@ ALLOWED: Final = {
     "support/kafka_cluster.py": "looks for a Docker engine, without which the broker is a process",
     "object_store/proxy.py": "is a slow store, on purpose",
     "crash/alert_hour.py": "runs at the pace of the shipped rules",
-    "crash/alert_faults.py": "has a visitor who comes once a second",
     "chaos/soak.py": "runs for the minutes that the caller chooses",
     "mutants/__main__.py": "judges for the minutes that the caller chooses",
     "setup/test_no_test_by_seconds.py": "has an example of each pattern",

@@ -23,7 +23,6 @@ from tests.support.yaml_text import parsed
 
 FASTER: Final = 25
 """Divides every duration of the shipped rules, so that alerts soon fire and end: `for`, ranges and offsets."""
-_JOBS: Final = [job["job_name"] for job in parsed(PROMETHEUS.read_text())["scrape_configs"]]
 _OF_PROMETHEUS: Final = ("__name__", "alertstate")
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _DURATION: Final = re.compile(r"(\d+)([smhdw])")
@@ -76,17 +75,17 @@ class Monitoring:
 
 
 @contextmanager
-def monitoring(folder: Path, service: int, pace: int = FASTER) -> Iterator[Monitoring]:
+def monitoring(folder: Path, service: int, *, is_faster: bool = True) -> Iterator[Monitoring]:
     """Runs all three for the service on a port; skips the test if a program is missing.
 
-    A pace of 1 is that of the shipped configuration.
+    If it is not faster, it has the pace of the shipped configuration.
     """
     prometheus, alertmanager = tool("prometheus"), tool("prometheus-alertmanager")
     folder.mkdir()
     receiver, ports = Receiver(), (free_port(), free_port())
     with ExitStack() as stack:
-        _write(folder / "alertmanager.yml", _alertmanager(stack.enter_context(_webhook(receiver)), pace))
-        _write(folder / "prometheus.yml", _prometheus(folder, ports[1], pace))
+        _write(folder / "alertmanager.yml", _alertmanager(stack.enter_context(_webhook(receiver)), is_faster=is_faster))
+        _write(folder / "prometheus.yml", _prometheus(folder, ports[1], is_faster=is_faster))
         watching = Monitoring(folder, ports[0], receiver)
         watching.watch(service)
         for name, program, port, options in (
@@ -97,20 +96,21 @@ def monitoring(folder: Path, service: int, pace: int = FASTER) -> Iterator[Monit
         yield watching
 
 
-def _prometheus(folder: Path, alertmanager: int, pace: int) -> Mapping[str, Any]:
+def _prometheus(folder: Path, alertmanager: int, *, is_faster: bool) -> Mapping[str, Any]:
     """Returns the shipped configuration with these rules and targets; if it is faster, it asks each second."""
     shipped = parsed(PROMETHEUS.read_text())
     for file in RULES.glob("*.yml"):
         rules = parsed(file.read_text())
-        _write(folder / "rules" / file.name, rules if pace == 1 else faster(rules))
+        _write(folder / "rules" / file.name, faster(rules) if is_faster else rules)
+    jobs = [job["job_name"] for job in shipped["scrape_configs"]]
     each_second = {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}
     return {
         **shipped,
-        "global": shipped["global"] if pace == 1 else each_second,
+        "global": each_second if is_faster else shipped["global"],
         "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{alertmanager}"]}]}]},
         "scrape_configs": [
             {"job_name": job, "file_sd_configs": [{"files": [str(folder / f"{job}.json")], "refresh_interval": "1s"}]}
-            for job in _JOBS
+            for job in jobs
         ],
     }
 
@@ -129,13 +129,13 @@ def _shorter(duration: str) -> str:
     return f"{sum(parts) * 1000 // FASTER}ms"
 
 
-def _alertmanager(webhook: int, pace: int) -> Mapping[str, Any]:
+def _alertmanager(webhook: int, *, is_faster: bool) -> Mapping[str, Any]:
     """Returns the shipped configuration with a receiver; if it is faster, without waiting times and groups."""
     shipped = parsed(ALERTMANAGER.read_text())
     at_once = {"group_by": ["..."], "group_wait": "2s", "group_interval": "1s", "repeat_interval": "1h"}
     (receiver,) = shipped["receivers"]
     receiver["webhook_configs"] = [{"url": f"http://127.0.0.1:{webhook}/"}]
-    return shipped if pace == 1 else {**shipped, "route": shipped["route"] | at_once}
+    return {**shipped, "route": shipped["route"] | at_once} if is_faster else shipped
 
 
 @contextmanager
