@@ -57,14 +57,15 @@ class Topic:
         return self._offsets(OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
 
     def offsets(self) -> TopicOffsets:
-        """Returns `earliest`, `log_ends` and `high_watermarks` by requests that are sent at once."""
+        """Returns `earliest`, `log_ends` and `high_watermarks`.
+
+        A log end is below the high watermark only if a transaction is open.
+        """
         partitions = sorted(partition.id for partition in self._described().partitions)
-        requests = (
-            self._ask(partitions, OffsetSpec.earliest()),
-            self._ask(partitions, OffsetSpec.latest()),
-            self._ask(partitions, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED),
-        )
-        return TopicOffsets(*map(self._answers, requests))
+        # First: a record that arrives between two answers is otherwise taken for one of an open transaction.
+        ends = self._answers(self._ask(partitions, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED))
+        requests = self._ask(partitions, OffsetSpec.earliest()), self._ask(partitions, OffsetSpec.latest())
+        return TopicOffsets(*map(self._answers, requests), ends)
 
     def newest(self) -> dict[int, int | None]:
         """Returns the highest Kafka timestamp of each partition, in milliseconds; None: it has no record.

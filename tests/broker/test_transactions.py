@@ -1,7 +1,9 @@
 """Producers with transactions: what they aborted is not read, and the ledger accounts for its offsets."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pytest
 from confluent_kafka import Producer
@@ -14,7 +16,7 @@ from tests.support.waiting import wait_for
 from tests.support.warehouse import page_views
 from tidemark.pipeline.app import open_service
 from tidemark.pipeline.kafka.topic import connect
-from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.settings.model import KafkaSettings, Settings
 
 pytestmark = pytest.mark.broker
 
@@ -42,6 +44,27 @@ def wait_for_markers(settings: Settings, readable_ends: dict[int, int], ends: di
     """Waits for the markers of ended transactions: the coordinator writes them after it has answered the producer."""
     topic, written = connect(settings.kafka), (dict.fromkeys(ends, 0), readable_ends, ends)
     wait_for(lambda: topic.offsets() == written, PATIENCE_S, f"the markers of transactions: {written}")
+
+
+def test_records_that_arrive_while_the_broker_answers_are_not_held_back(broker: Cluster, make_topic: MakeTopic) -> None:
+    topic, stopping = make_topic(1), Event()
+    offsets = connect(KafkaSettings(topic=topic, bootstrap_servers=broker.bootstrap_servers)).offsets
+
+    def write() -> None:
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        while not stopping.is_set():
+            producer.produce(topic, b"{}")
+            producer.flush()
+
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(write)
+        try:
+            wait_for(lambda: offsets().ends[0] > 0, PATIENCE_S, "a record")
+            answers = [offsets() for _ in range(200)]
+        finally:
+            stopping.set()
+        writing.result()
+    assert [answer for answer in answers if answer.readable_ends[0] < answer.ends[0]] == []
 
 
 def test_committed_transactions_are_read_and_aborted_ones_are_a_gap(

@@ -22,11 +22,14 @@ from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.yaml_text import parsed
 
 FASTER: Final = 25
-"""Divides every duration of the shipped rules, so that alerts soon fire and end: `for`, ranges and offsets."""
+"""Divides the durations of the shipped rules, so that alerts soon fire and end: `for`, ranges and offsets.
+
+The ranges of failures stay: a service that fails again and again pauses up to a minute in between.
+"""
 _OF_PROMETHEUS: Final = ("__name__", "alertstate")
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _DURATION: Final = re.compile(r"(\d+)([smhdw])")
-_DURATIONS: Final = re.compile(r"(?<=[\[:])(?:\d+[smhdw])+(?=[\]:])|(?<=offset )(?:\d+[smhdw])+")
+_DURATIONS: Final = re.compile(r"(?<=[\[:])(?<!failures_total\[)(?:\d+[smhdw])+(?=[\]:])|(?<=offset )(?:\d+[smhdw])+")
 """Matches ranges and offsets; thresholds have no unit."""
 
 
