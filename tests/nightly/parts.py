@@ -89,13 +89,15 @@ def chosen(names: str, parts: tuple[Part, ...] = PARTS) -> list[Part]:
 def share_minutes(part: Part, later: list[Part], minutes_left: float) -> float:
     """Returns how long `part` may take: what it leaves, the parts after it share.
 
-    A part without a budget is whole or worth nothing, so it may take most of the time that is left.
+    A part without a budget is whole or worth nothing, so it may take most of the time that is left, the last one all.
 
     >>> share_minutes(Part("a", (), "", weight=20, budget=("{minutes}",)), [Part("b", (), "", weight=60)], 40)
     10.0
     >>> share_minutes(Part("a", (), ""), [Part("b", (), "", weight=60)], 40)
     28.0
+    >>> share_minutes(Part("a", (), ""), [], 40)
+    40
     """
-    if later and not part.budget:
-        return minutes_left * _MOST
+    if not part.budget:
+        return minutes_left * _MOST if later else minutes_left
     return minutes_left * part.weight / (part.weight + sum(other.weight for other in later))
