@@ -1,6 +1,6 @@
 # Needs Python 3.11.2 and make; installs everything else. Stamp files record which steps are done.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-fast nightly mutants test-fast-on test-pythons coverage chaos simulate soak flink check format bench duel audit release lock pages site clean
+.PHONY: help setup demo test test-all test-fast nightly mutants test-fast-on test-pythons coverage chaos simulate soak flink check format bench duel audit release lock pages prose site clean
 
 # The environment's interpreter, or the first that is new enough; override it by `make setup PYTHON=...`.
 OWN_PYTHON := $(shell .venv/bin/python -c 'import sys; print(sys._base_executable)' 2>/dev/null)
@@ -106,6 +106,9 @@ pages: $(SYNCED) ## generate docs/metrics.md, docs/tables.md, Grafana's dashboar
 	$(RUN) dev.dashboards
 	$(RUN) tests.support.evidence
 
+prose: $(SYNCED) ## warn of unclear English, long files, plurals and commit subjects; it never fails
+	-@$(RUN) pytest -q -n auto -p no:cacheprovider tests/prose $(ARGS)
+
 site: $(SYNCED) ## build the documents as a web site in build/site/html; a link that leads nowhere fails
 	$(RUN) dev.site
 
@@ -135,7 +138,7 @@ $(JAVA): $(SYNCED)
 $(CLASSES): $(JARS) $(JAVA)
 	-@$(RUN) tidemark.pipeline.service.load_classes
 
-$(JARS): $(SYNCED) $(JAVA) jars.lock $(wildcard connector/tidemark/*.java)
+$(JARS): $(SYNCED) $(JAVA) jars.lock dev/compiler.lock $(wildcard connector/tidemark/*.java)
 	$(RUN) tidemark.pipeline.runtime.jars
-	@$(RUN) tidemark.pipeline.runtime.connector >/dev/null
+	@$(RUN) dev.connector
 	@touch $@

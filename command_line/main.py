@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from tidemark.command_line.extras import of_missing
 from tidemark.command_line.printable import printable, shortened
 
 SET_UP: Final = 2
@@ -32,6 +33,11 @@ def run(program: click.Command, arguments: Sequence[str] | None = None) -> int:
         return SET_UP
     except click.UsageError as error:
         click.echo(f"{program.name}: {printable(_sentence(error))}", err=True)
+        return SET_UP
+    except ModuleNotFoundError as error:
+        if (sentence := of_missing(error)) is None:
+            raise
+        click.echo(f"{program.name}: {sentence}", err=True)
         return SET_UP
     except click.Abort:
         return _INTERRUPTED

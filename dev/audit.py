@@ -115,7 +115,7 @@ def vulnerable_jars(bill: dict[str, Any], folder: Path | None) -> int:
 
 def _export() -> dict[str, Any]:
     formats = ("--format", "cyclonedx1.5", "--preview-features", "sbom-export")
-    result = _uv("export", "--locked", "--quiet", "--no-dev", *formats)
+    result = _uv("export", "--locked", "--quiet", "--no-dev", "--all-extras", *formats)
     if result.returncode:
         raise SetUpError(f"uv could not export the locked packages: {result.stderr.strip()}")
     bill: dict[str, Any] = json.loads(result.stdout)

@@ -64,8 +64,12 @@ JDBC = ("org.postgresql:postgresql:42.7.8",)
 
 HEADER = """\
 # Every jar that Tidemark fetches, with its SHA-256. Written by `dev.lock_jars`, read by `pipeline/runtime/jars.py`.
-# spark: on the class path of driver and executors. s3: also, if executors read and write a warehouse in S3. compiler:
-# compiles the connector. broker: the Kafka broker of the demo and the tests.
+# spark: on the class path of driver and executors. s3: also, if executors read and write a warehouse in S3. broker:
+# the Kafka broker of the demo and the tests.
+"""
+COMPILER_HEADER = """\
+# The compiler of the connector, with its SHA-256; it needs a Java to run in, but no JDK. Written by `dev.lock_jars`, read
+# by `dev.connector`.
 """
 FLINK_HEADER = """\
 # Flink's jars, with their SHA-256, for `make flink` and `make bench`. Written by `dev.lock_jars`, read by `dev.flink`.
@@ -119,12 +123,13 @@ def main() -> None:
     sections = {
         "spark": resolve(SPARK, transitive=False),
         "s3": resolve(S3, transitive=False) | aws_sdk(),
-        "compiler": resolve(COMPILER, transitive=False),
         "broker": resolve(BROKER, transitive=True),
     }
     lock = Path(__file__).parents[1] / "jars.lock"
     lock.write_text("\n".join([HEADER, *(section(name, jars) for name, jars in sections.items())]))
     sys.stdout.write(f"{lock.name}: {', '.join(f'{len(jars)} jars in {name}' for name, jars in sections.items())}\n")
+    compiler = section("compiler", resolve(COMPILER, transitive=False))
+    Path(__file__).with_name("compiler.lock").write_text(f"{COMPILER_HEADER}\n{compiler}")
     flink = resolve(FLINK, transitive=True)
     Path(__file__).with_name("flink.lock").write_text("\n".join([FLINK_HEADER, section("flink", flink)]))
     sys.stdout.write(f"flink.lock: {len(flink)} jars\n")

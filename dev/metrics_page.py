@@ -1,13 +1,14 @@
 """Writes the table in `docs/metrics.md` from the catalogue: `make pages`."""
 
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from tidemark.pipeline.event_time.policy import REJECTED, Verdict
-from tidemark.pipeline.metrics.metric import Metric
+from tidemark.pipeline.metrics.metric import Metric, MetricKind
 from tidemark.pipeline.metrics.metric_catalogue import CATALOGUE, FailureKind, Step, WindowEvent
-from tidemark.pipeline.metrics.processes import PROCESSES
+from tidemark.pipeline.metrics.processes import JAVA, PROCESSES
 from tidemark.pipeline.runtime.disk import Purpose
 from tidemark.pipeline.runtime.jobs import JobRunner, LargeJob
 
@@ -32,23 +33,40 @@ def with_table(page: str) -> str:
     """Returns `page` with the current table between its markers."""
     before, rest = page.split(_BEGIN)
     _, after = rest.split(_END)
-    return f"{before}{_BEGIN}\n{_table((*CATALOGUE, *PROCESSES))}\n{_END}{after}"
+    return f"{before}{_BEGIN}\n{_kinds()}\n{_table(CATALOGUE)}\n{_processes()}\n{_END}{after}"
+
+
+def _kinds() -> str:
+    """Returns a sentence on the kinds of the metrics: the names of counters end with `_total`."""
+    histograms = " and ".join(f"`{metric.name}`" for metric in CATALOGUE if metric.kind is MetricKind.HISTOGRAM)
+    text = f"Metrics that end with `_total` are counters, {histograms} histograms, and all others gauges."
+    return textwrap.fill(text, 120) + "\n"
 
 
 def _table(metrics: Iterable[Metric]) -> str:
-    head = "| metric | kind | labels | the question it answers | meaning |\n|---|---|---|---|---|\n"
+    head = "| metric and labels | the question it answers | meaning |\n|---|---|---|\n"
     return head + "".join(map(_row, metrics))
 
 
 def _row(metric: Metric) -> str:
-    labels = "; ".join(map(_label, metric.labels))
+    labels = " with " + "; ".join(map(_label, metric.labels)) if metric.labels else ""
     meaning = " ".join(filter(None, (metric.help, metric.note)))
-    return f"| `{metric.name}` | {metric.kind} | {labels} | {metric.question} | {meaning} |\n"
+    return f"| `{metric.name}`{labels} | {metric.question} | {meaning} |\n"
 
 
 def _label(name: str) -> str:
     values = ", ".join(f"`{value}`" for value in _VALUES.get(name, ()))
     return f"`{name}`: {values}" if values else f"`{name}`"
+
+
+def _processes() -> str:
+    """Returns the table of the processes' metrics, which have the same names but for the prefix."""
+    own = [metric for metric in PROCESSES if not metric.name.startswith(JAVA)]
+    rows = "".join(f"| `{metric.name}` | {metric.question} |\n" for metric in own)
+    return (
+        f"Metrics of the Python process; those of Spark's Java process begin with `{JAVA}_process_`:\n\n"
+        f"| metric | the question it answers |\n|---|---|\n{rows}"
+    )
 
 
 if __name__ == "__main__":

@@ -23,10 +23,12 @@ from pathlib import Path
 from typing import Final
 
 from dev.audit import disallowed, sbom
+from dev.connector import SOURCES, refresh
 from dev.environment import ROOT, find_uv, uv_environment
 from dev.image import NAME, build_with_engine
 from dev.unpack import unpack
 from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.runtime.connector import JAR
 
 DIST: Final = ROOT / "dist"
 SUMS: Final = "SHA256SUMS"
@@ -48,6 +50,7 @@ def build(target: Path) -> list[Path]:
         source = Path(folder)
         with tarfile.open(fileobj=BytesIO(_git_bytes("archive", "--format=tar", "HEAD"))) as archive:
             unpack(archive, source)
+        refresh(source / JAR.relative_to(ROOT), source / SOURCES.name)
         project = tomllib.loads((source / "pyproject.toml").read_text())["project"]
         _build_python(source, target, epoch_s)
         chart = _chart(source / _CHART, epoch_s)

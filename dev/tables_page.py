@@ -8,30 +8,34 @@ import pyarrow as pa
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.measures import MEASURES
-from tidemark.pipeline.tables.dictionary import STATE, about_live, comment_of
-from tidemark.pipeline.tables.schemas import OWN, USER_TOTALS, TableSpec, result_of
+from tidemark.pipeline.tables.dictionary import FINAL, STATE, about_live, comment_of, timestamp_comment
+from tidemark.pipeline.tables.schemas import ERASED_USERS, EVENT_IDS, OWN, PANES, USER_TOTALS, TableSpec, result_of
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "tables.md"
 _EVERYTHING: Final = Report("NAME", Grid(1, 1), 0, ("user_id", "page_url", "event_type"), measures=tuple(MEASURES))
 _HEAD: Final = """# Tables
 
-Made by `make pages` from what the tables say of themselves; Spark shows it with `DESCRIBE EXTENDED`, and
-`tidemark sql` in `duckdb_views()` and `duckdb_columns()`.
+The tables contain these descriptions: see `DESCRIBE EXTENDED` in Spark, `duckdb_columns()` in `tidemark sql`.
 
-**Times.** Windows and measures have times as timestamps in UTC. The tables that the service itself uses (`ledger`,
-`dead_letters`, `corrections`, `panes`, `event_ids`) have them as 64-bit integers: milliseconds since
-1970-01-01T00:00:00Z. The views of `tidemark sql` and `tidemark sql-server` have every time as a timestamp, and there
-`window_start_ms` and `window_end_ms` are called `window_start` and `window_end`.
-([Decision 15](decisions/0015-analyst.md) says why the tables do not.)
-
-**Windows** are half-open: `[window_start, window_end)`.
+A timestamp is in UTC. `ms` is a bigint with milliseconds since 1970-01-01T00:00:00Z; the views of `tidemark sql` and
+`tidemark sql-server` have timestamps instead, in `window_start` and `window_end` without `_ms`. Windows are half-open:
+`[window_start, window_end)`.
 """
 _REPORT: Final = """
 ## The table of a report
 
-Each report has a table of its name: out of the box `page_views` per user, `page_traffic` per page and `site_traffic` in
-all. It has the keys and the measures of its [settings](settings.md#reports), of those below.
+By default `page_views` per user, `page_traffic` per page, and `site_traffic`. The table has those of the columns below
+that are keys or measures in its [settings](settings.md#reports).
 """
+_INTERNAL: Final = """
+## Internal tables
+
+Not meant for readers, who have the live views; their metadata describes the columns.
+
+| table | one row is | it changes |
+|---|---|---|
+"""
+_INTERNALS: Final = (PANES, EVENT_IDS, ERASED_USERS)
 _TYPES: Final = {
     pa.int64(): "bigint",
     pa.int32(): "int",
@@ -43,7 +47,7 @@ _TYPES: Final = {
 
 def page() -> str:
     """Returns the text of the page."""
-    fixed = (USER_TOTALS, *OWN)
+    fixed = [spec for spec in (USER_TOTALS, *OWN) if spec not in _INTERNALS]
     state = (STATE, "string", about_live(_EVERYTHING).columns[STATE])
     live = f"\nThe view `NAME_live` has one column more:\n\n{_rows([state])}"
     return "".join(
@@ -53,17 +57,30 @@ def page() -> str:
             _description(result_of(_EVERYTHING)),
             live,
             *(f"\n## {spec.name}\n{_description(spec)}" for spec in fixed),
+            _INTERNAL,
+            *map(_internal, _INTERNALS),
         ]
     )
 
 
 def _description(spec: TableSpec) -> str:
     about = spec.about
-    columns = [(field.name, _TYPES.get(field.type, "array"), comment_of(field)) for field in spec.schema]
+    final = "" if about.final == FINAL else f" {about.final}"
     return (
         f"\n- **One row is**: {about.row}\n- **Key**: {', '.join(f'`{name}`' for name in about.key)}\n"
-        f"- **Changes**: {about.changes}\n- **Final**: {about.final}\n\n{_rows(columns)}"
+        f"- **Changes**: {about.changes}{final}\n\n{_rows([_column(field) for field in spec.schema])}"
     )
+
+
+def _internal(spec: TableSpec) -> str:
+    """Returns the row of an internal table."""
+    return f"| `{spec.name}` | {spec.about.row.removeprefix('Internal: ')} | {spec.about.changes} |\n"
+
+
+def _column(field: pa.Field) -> tuple[str, str, str]:
+    """Returns the name, the type and the meaning of a column; the type of a time in milliseconds is `ms`."""
+    in_ms = timestamp_comment(field)
+    return (field.name, "ms", in_ms) if in_ms else (field.name, _TYPES.get(field.type, "array"), comment_of(field))
 
 
 def _rows(columns: list[tuple[str, str, str]]) -> str:

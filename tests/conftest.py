@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from dev.connector import is_of_sources, refresh
 from tests.support import collection, durations, skips
 from tests.support.kafka_cluster import Cluster, any_cluster
 from tests.support.seeds import SEED
+from tidemark.pipeline.runtime.connector import JAR
 
 # The fixtures of a test set its markers, so `-m "not jvm and not broker"` finds every test.
 SLOW = {"jvm", "broker", "slow"}
@@ -41,7 +43,12 @@ PY4J_SOCKETS = r"ignore:unclosed <socket\.socket fd=\d+, family=2, .*laddr=\('12
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Warnings are errors, but not those of others. Fast tests have their files in memory."""
+    """Warnings are errors, but not those of others. Fast tests have their files in memory.
+
+    The connector is compiled again if a source has changed since `make setup`.
+    """
+    if JAR.is_file() and not hasattr(config, "workerinput") and not is_of_sources():
+        refresh()
     config.addinivalue_line("filterwarnings", PY4J_SOCKETS)
     if collection.left_out(config) >= SLOW and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ENOUGH_BYTES:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))

@@ -12,6 +12,7 @@ COMPOSE = ROOT / "docker-compose.yml"
 DOCKERFILE = ROOT / "deploy" / "docker" / "Dockerfile"
 PROMETHEUS = ROOT / "deploy" / "prometheus" / "prometheus.yml"
 SUBMIT = ROOT / "deploy" / "spark-submit"
+DEPLOYING = ROOT / "docs" / "deploying.md"
 SERVICE = "tidemark:0.1.0"
 VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 """Matches a variable of compose or a Dockerfile: its name, and its default in compose."""
@@ -37,9 +38,10 @@ def instructions() -> list[tuple[str, str]]:
 
 
 def bases() -> list[str]:
-    """The image that each stage begins with, by the defaults of the Dockerfile's arguments."""
+    """The image that each stage begins with unless it is a stage, by the defaults of the Dockerfile's arguments."""
     defaults = dict(rest.split("=") for rest in values_of("ARG"))
-    return [VARIABLE.sub(lambda found: defaults[found[1]], rest.split(" AS ")[0]) for rest in values_of("FROM")]
+    begun = [VARIABLE.sub(lambda found: defaults[found[1]], rest).partition(" AS ") for rest in values_of("FROM")]
+    return [image for image, _, _ in begun if image not in {stage for _, _, stage in begun}]
 
 
 def values_of(instruction: str) -> list[str]:
@@ -47,14 +49,18 @@ def values_of(instruction: str) -> list[str]:
     return [rest for word, rest in instructions() if word == instruction]
 
 
-def shell_commands(document: Path) -> list[list[str]]:
-    """The words of each command in the shell blocks of a Markdown file."""
-    return commands_of(document.read_text())
-
-
 def stop_grace_s(service: str) -> int:
     """Returns how long a service of compose may take to stop; Docker's default is 10 s."""
     return int(services()[service].get("stop_grace_period", "10s").removesuffix("s"))
+
+
+def section_of(document: Path, heading: str) -> str:
+    """Returns the section of a Markdown file with this heading, including the sections below it."""
+    text = document.read_text()
+    (start,) = re.finditer(rf"^(##+) {re.escape(heading)}$", text, re.MULTILINE)
+    after = text[start.end() :]
+    end = re.search(rf"^#{{2,{len(start[1])}}} ", after, re.MULTILINE)
+    return after[: end.start()] if end else after
 
 
 def commands_of(text: str) -> list[list[str]]:

@@ -9,7 +9,6 @@ import pytest
 from dev.environment import ROOT
 from dev.unpack import unpack
 from tests.deploy.wheel import NO_MIRROR, java_variables, run
-from tidemark.pipeline.runtime.connector import connector_jar
 
 pytestmark = pytest.mark.slow
 COUNT = (
@@ -65,10 +64,8 @@ def test_without_a_network_the_message_names_both_variables(wheel_environment: P
 
 @pytest.mark.jvm
 def test_spark_starts_offline_from_a_folder_of_jars(wheel_environment: Path, tmp_path: Path) -> None:
-    connector_jar()
     done = run(wheel_environment, tmp_path, "python", "-c", COUNT, **java_variables())
     assert done.stdout.split() == [str(next(wheel_environment.rglob("site-packages/tidemark/__init__.py"))), "7"], (
         done.stderr
     )
     assert "jars_downloading" not in done.stderr
-    assert "connector_compiled" not in done.stderr

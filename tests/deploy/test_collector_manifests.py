@@ -8,7 +8,6 @@ import helm_python
 import kubernetes_validate
 import pytest
 import yaml
-from click import Command
 
 from tests.deploy.files import ROOT
 from tests.deploy.rendered import FOLDER, Resource, one_of, rendered, rendered_by_helm, variables
@@ -47,9 +46,7 @@ def test_helm_and_kustomize_render_the_same_collector() -> None:
 def test_its_arguments_are_options_of_its_command() -> None:
     values = {**ON, "collector": {**ON["collector"], "arguments": ["--trust-proxy=10.0.0.0/8"]}}
     program, verb, *words = container_of(of_collector(values))["args"]
-    command: Command | None = producers.get_command(
-        producers.make_context(program, ["--help"], resilient_parsing=True), verb
-    )
+    command = producers.resolve_command(producers.make_context(program, [verb], resilient_parsing=True), [verb])[1]
     assert isinstance(command, Verb)
     given = command.make_context(verb, words).params
     assert (given["topic"], given["allow_origin"], given["trust_proxy"]) == (

@@ -5,9 +5,10 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+import click
 import pytest
 
-from tests.deploy.files import SERVICE, SUBMIT, services, shell_commands, values_of
+from tests.deploy.files import DEPLOYING, SERVICE, SUBMIT, commands_of, section_of, services, values_of
 from tests.support.parsed_settings import parsed_settings
 from tidemark.producers.cli import producers
 
@@ -34,11 +35,18 @@ def test_the_service_of_compose_has_settings_that_exist(monkeypatch: pytest.Monk
     assert settings.warehouse.startswith("/var/lib/tidemark/")
 
 
+def loaded(verb: str) -> click.Command:
+    with click.Context(producers) as context:
+        command = producers.resolve_command(context, [verb])[1]
+    assert command
+    return command
+
+
 @pytest.mark.parametrize("service", ["producer", "collect"])
 def test_producers_of_compose_get_options_that_exist(service: str) -> None:
     hold, program, verb, *arguments = services()[service]["command"]
     assert (hold, program) == ("hold", "producers")
-    options = producers.commands[verb].make_context(verb, arguments).params
+    options = loaded(verb).make_context(verb, arguments).params
     assert (options["bootstrap_servers"], options["topic"]) == (INSIDE, TOPIC)
 
 
@@ -59,15 +67,15 @@ def test_the_image_has_settings_that_exist(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def documented_runs() -> Iterable[list[str]]:
-    """Yields the arguments after `-- run` in the commands of the spark-submit page."""
-    for words in shell_commands(SUBMIT / "README.md"):
+    """Yields the arguments after `-- run` in the commands for a Spark cluster."""
+    for words in commands_of(section_of(DEPLOYING, "On a Spark cluster")):
         if "--" in words:
             verb, *arguments = words[words.index("--") + 1 :]
             assert verb == "run"
             yield arguments
 
 
-def test_options_on_the_spark_submit_page_exist(tmp_path: Path) -> None:
+def test_options_in_the_commands_for_a_spark_cluster_exist(tmp_path: Path) -> None:
     runs, config = list(documented_runs()), tmp_path / "tidemark.toml"
     config.touch()
     assert len(runs) >= 2

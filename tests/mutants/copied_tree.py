@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.mutants.catalogue import HERE, ROOT, Mutant
-from tidemark.pipeline.runtime.jars import cache
+from tidemark.pipeline.runtime.connector import JAR
 
 _PLUGIN: Final = "failure_plugin"
 _LINKED: Final = (".venv", ".tools")
@@ -40,11 +40,11 @@ class CopiedTree:
         shutil.copy(HERE / f"{_PLUGIN}.py", self._plugins)
         self.path.mkdir()
         _copy_commit(commit, self.path) if commit else _copy_files(self.path)
+        if JAR.is_file():  # tests compile it again if a source differs
+            shutil.copy(JAR, self.path / JAR.relative_to(ROOT))
         self._original = folder / "original"
         shutil.copytree(self.path, self._original, symlinks=True)
         self._second = int(time.time())
-        self._compiles = False
-        self._jars = _linked_jars(folder / "jars")
         for name in _LINKED:
             if (ROOT / name).exists():
                 (self.path / name).symlink_to(ROOT / name)
@@ -57,11 +57,9 @@ class CopiedTree:
         # Cached byte code belongs to a source by its size and second.
         self._second += 1
         os.utime(path, (self._second, self._second))
-        self._compiles = path.suffix == ".java"
         try:
             yield
         finally:
-            self._compiles = False
             shutil.copy2(self._original / mutant.file, path)
 
     def has(self, test: str) -> bool:
@@ -77,8 +75,6 @@ class CopiedTree:
         command += ["-p", _PLUGIN, "--hypothesis-profile=quick"]
         own_path = os.pathsep.join(map(str, (self.path, self._plugins)))
         environment = {**os.environ, "PYTHONPATH": own_path, "MUTANT_FAILURE": str(self._failure)}
-        if self._compiles:
-            environment["TIDEMARK_JARS_CACHE"] = str(self._jars)
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         try:
             done = subprocess.run(
@@ -91,14 +87,6 @@ class CopiedTree:
         if done.returncode == 0:
             return None
         return Failure(test, (), f"pytest ended with {done.returncode}: {(done.stdout + done.stderr)[-200:]!r}")
-
-
-def _linked_jars(folder: Path) -> Path:
-    """Returns a cache with links to all jars, so that connectors compiled from mutants go with the copy."""
-    folder.mkdir()
-    for jar in cache().iterdir() if cache().is_dir() else ():
-        (folder / jar.name).symlink_to(jar)
-    return folder
 
 
 def _copy_files(folder: Path) -> None:

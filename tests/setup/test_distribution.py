@@ -1,11 +1,21 @@
 """The name under which pip finds Tidemark: `tidemark` on PyPI is another program, whose command has that name, too."""
 
 import re
-from importlib.metadata import distribution
+import subprocess
+import sys
+from importlib.metadata import distribution, packages_distributions, requires
 from pathlib import Path
 from typing import Final
 
+import click
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tidemark.command_line.extras import MODULES
+from tidemark.command_line.main import run
+from tidemark.pipeline.cli import tidemark
+from tidemark.producers.cli import producers
 
 ROOT: Final = Path(__file__).parents[2]
 OTHER: Final = re.compile(
@@ -54,4 +64,38 @@ def test_no_text_recommends_to_install_the_other_program() -> None:
 def test_the_distribution_has_the_commands_and_the_extras_that_messages_name() -> None:
     ours = distribution("tidemark-lake")
     assert {entry.name for entry in ours.entry_points} == {"tidemark", "producers"}
-    assert set(ours.metadata.get_all("Provides-Extra") or ()) == {"sql"}
+    assert set(ours.metadata.get_all("Provides-Extra") or ()) == {"all", *MODULES.values()}
+
+
+def test_each_module_of_an_extra_is_required_by_that_extra_alone() -> None:
+    requirements = [Requirement(line) for line in requires("tidemark-lake") or ()]
+    always = {each.name for each in requirements if each.marker is None}
+    assert len(always) <= 15
+    for module, extra in MODULES.items():
+        (dependency,) = {*packages_distributions()[module]}
+        markers = {str(each.marker) for each in requirements if each.name == canonicalize_name(dependency)}
+        assert markers == {'extra == "all"', f'extra == "{extra}"'}
+
+
+@pytest.mark.parametrize("program", [tidemark, producers])
+def test_a_verb_without_its_extra_names_it(program: click.Group, capsys: pytest.CaptureFixture[str]) -> None:
+    @click.command("lacking")
+    def lacking() -> None:
+        raise ModuleNotFoundError("No module named 'jinja2'", name="jinja2")
+
+    with_it = click.Group(program.name, commands=[*program.commands.values(), lacking])
+    assert run(with_it, ["lacking"]) == 2
+    said = capsys.readouterr().err
+    assert said == f"{program.name}: this command needs the extra dashboard: pip install 'tidemark-lake[dashboard]'\n"
+
+
+def test_all_verbs_are_listed_without_any_extra() -> None:
+    """An import of a module of an extra fails, as if it were not installed."""
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({sorted(MODULES)}))\n"
+        "from tidemark.pipeline.cli import main\n"
+        "from tidemark.producers.cli import main as producers\n"
+        "sys.exit(main(['--help']) or producers(['--help']) or main(['run', '--help']) or main(['check', '--help']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
