@@ -40,7 +40,7 @@ PARTS: Final = (
     "collect",
 )
 _JOBS: Final = {job.option: job for job in Job}
-# The parts of the README's tables: an hour and ten minutes on two cores.
+# The parts of most tables in docs/performance.md: an hour and ten minutes on two cores.
 _BY_DEFAULT: Final = ("drain", "start", "users", "workers", "partitions", "age", "year", "freshness")
 _PEERS: Final = (Job.OURS, Job.TUNED, Job.FLINK_SQL, Job.FLINK_DATASTREAM)
 # Small sizes that only prove that everything works.
@@ -59,7 +59,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Returns the options; explicit options override those of --quick."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
-        description="Compares Tidemark with peers that do the same work. See benchmarks/README.md.",
+        description="Compares Tidemark with peers that do the same work. See docs/performance.md.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         allow_abbrev=False,
     )

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs Tidemark on a Spark cluster; README.md in this folder explains each part.
+# Runs Tidemark on a Spark cluster, as docs/deploying.md describes.
 #
 #   MASTER=spark://HOST:7077 submit.sh [spark-submit options] -- run [tidemark options]
 #

@@ -73,8 +73,8 @@ CERTIFICATE_END: Final = _gauge(
     "When a configured certificate ends; absent if its file is not configured or cannot be read.",
     "use",
     asks="When does a certificate have to be renewed?",
-    note="`kafka`: `kafka.tls.certificate`; `kafka_authorities`: the authority of `kafka.tls.ca` that ends last; "
-    "`metrics`: `metrics.certificate`. Certificates of the brokers are not known.",
+    note="`kafka`: `kafka.tls.certificate`; `kafka_authorities`: the last of `kafka.tls.ca`; `metrics`: "
+    "`metrics.certificate`. Not those of the brokers.",
 )
 DEAD_LETTERS: Final = _counter(
     "dead_letters_total",
@@ -89,7 +89,7 @@ EPOCH: Final = _gauge(
     "warehouse",
     "warehouse_id",
     asks="Which process writes the warehouse now?",
-    note="The service with the highest epoch writes it. Absent until it is open. Ids differ where paths are equal.",
+    note="The service with the highest epoch writes it. Absent until it is open. Equal paths have different ids.",
 )
 FAILURES: Final = _counter(
     "failures_total",
@@ -127,7 +127,7 @@ LOG_ENDS_TIME: Final = _gauge(
     "log_ends_timestamp_seconds",
     "When the broker last reported the log ends; lag is as of then.",
     asks="How old is the reported record lag?",
-    note="Asked at each scrape; while the broker is silent, this and the log ends do not change.",
+    note="Asked at each scrape.",
 )
 OLDEST_WAITING: Final = _gauge(
     "oldest_unprocessed_age_seconds",
@@ -139,7 +139,7 @@ OPEN_WINDOWS: Final = _gauge(
     "Windows with events that are not closed.",
     "report",
     asks="How many windows may still change?",
-    note="Only reports whose windows end by the clock (not sessions and counts).",
+    note="Not for reports of sessions or counts.",
 )
 PARTITION_COMMITTED: Final = _gauge(
     "partition_committed_offset",
@@ -189,7 +189,6 @@ PUBLICATION_FAILURES: Final = _counter(
     "publication_failures_total",
     "Publications that the store refused; each is retried.",
     asks="Does the store refuse the result tables?",
-    note="Windows that fall due meanwhile are published after it.",
 )
 RECORDS: Final = _counter(
     "records_total",
@@ -205,8 +204,7 @@ TABLE_FILES: Final = _gauge(
     "Live files of a table.",
     "table",
     asks="Does upkeep keep the number of files small?",
-    note="Rows, bytes and files are taken by upkeep: after the first batch of a start and every hundred batches. "
-    "Files that only older versions need are not counted.",
+    note="Without files that only older versions need.",
 )
 TABLE_JOBS: Final = _counter(
     "table_jobs_total",
@@ -214,7 +212,7 @@ TABLE_JOBS: Final = _counter(
     "job",
     "by",
     asks="Does large work go to the executors?",
-    note="`spark.large` and `spark.large_from` define what is large. A publication is a job per group of windows.",
+    note="`spark.large` and `spark.large_from` define large. A publication is a job per group of windows.",
 )
 TABLE_REPLACED: Final = _counter(
     "table_replaced_bytes_total",
@@ -222,16 +220,14 @@ TABLE_REPLACED: Final = _counter(
     "table",
     "purpose",
     asks="How much is read and thrown away to keep the tables in order?",
-    note="A commit of `compaction`, `publication` or `removal` has read what it replaces. What a publication reads of "
-    "`panes` stays in the table and is not counted.",
+    note="All but `append` have read what they replace. What a publication reads of `panes` is not counted.",
 )
 TABLE_ROWS: Final = _gauge(
     "table_rows",
     "Rows of a table.",
     "table",
     asks="How large is each table, and how large is the state?",
-    note="`panes` is the state: partial counts of windows that are not closed, and uncommitted rows. So is `event_ids` "
-    "with deduplication.",
+    note="The state is `panes`, of windows that are not closed, and with deduplication `event_ids`.",
 )
 TABLE_WRITTEN: Final = _counter(
     "table_written_bytes_total",
@@ -239,17 +235,16 @@ TABLE_WRITTEN: Final = _counter(
     "table",
     "purpose",
     asks="How often is a byte written again?",
-    note="Taken from the tables' logs by upkeep, so a counter moves after the first batch of a start and every hundred "
-    "batches. `append` to `panes`, `dead_letters` and `event_ids` is the output of the fold; `publication` is results, "
-    "`compaction` merges, `removal` erasures and retention. Bytes per event: "
+    note="`append` is the output of the fold, `publication` results, `compaction` merges, `removal` erasures and "
+    "retention. Bytes per event: "
     "`sum(rate(tidemark_table_written_bytes_total[1h])) / sum(rate(tidemark_records_total[1h]))`; write amplification: "
-    "the sum over all purposes divided by the output of the fold.",
+    "all purposes divided by `append` to `panes`, `dead_letters` and `event_ids`.",
 )
 UNACCOUNTED: Final = _gauge(
     "unaccounted_records",
     "Absolute imbalance of the committed ledger rows since the start; any value but 0 is a defect.",
     asks="Is every record accounted for?",
-    note="Records without a verdict, and offsets that are neither record nor gap.",
+    note="Counts records without a verdict, and offsets that are neither record nor gap.",
 )
 UNPUBLISHED: Final = _gauge(
     "unpublished_batches", "Batches committed whose windows are not published yet.", asks="Does publication lag?"
@@ -278,8 +273,7 @@ WATERMARK_LAG: Final = _gauge(
     "watermark_lag_seconds",
     "Clock minus watermark, at the scrape; absent without a watermark, and while all partitions are idle and hold it.",
     asks="How far do results lag the clock?",
-    note="It grows while the service is stuck. On a topic without new records no result waits, so it is "
-    "absent; the plain difference is `time() - tidemark_watermark_timestamp_seconds`.",
+    note="It grows while the service is stuck. The plain difference: `time() - tidemark_watermark_timestamp_seconds`.",
 )
 WATERMARK: Final = _gauge(
     "watermark_timestamp_seconds",
@@ -292,8 +286,8 @@ WINDOWS: Final = _counter(
     "report",
     "event",
     asks="Do windows fire, and how often do they fire again?",
-    note="Only reports whose windows end by the clock (not sessions, not counts). A start publishes again, as "
-    "`refired`, those that have not closed; one that fires and changes before its publication counts once, as `fired`.",
+    note="Not for reports of sessions or counts. A start publishes windows that have not closed as `refired`; a window "
+    "that fires and changes before its publication counts as `fired`.",
 )
 
 _ALL: Final = [metric for metric in globals().values() if isinstance(metric, Metric)]

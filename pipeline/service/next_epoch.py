@@ -232,13 +232,13 @@ def _check_identity(found: StartFacts, before: Opening) -> None:
     if topic != kafka.topic:
         raise SetUpError(
             f"the warehouse {found.warehouse} holds topic {topic}, not {kafka.topic}. "
-            "Name that topic, or another warehouse (docs/moving.md)"
+            "Name that topic, or another warehouse (docs/operations.md#move)"
         )
     if before.cluster_id != identity.cluster_id:
         raise SetUpError(
             f"the warehouse {found.warehouse} holds topic {topic} of the cluster {before.cluster_id}, but "
             f"{kafka.bootstrap_servers} is the cluster {identity.cluster_id}. Name that cluster, or another warehouse "
-            "(docs/moving.md)"
+            "(docs/operations.md#move)"
         )
     require_same(found.warehouse, topic, before.topic_id, identity.topic_id)
 

@@ -11,7 +11,8 @@ def require_same(warehouse: str, topic: str, was: str | None, now: str | None) -
     if was != now:
         raise SetUpError(
             f"topic {topic} was deleted and recreated since the warehouse {warehouse} was written (its id "
-            f"was {was} and is {now}): the ledger's offsets mean nothing in it. Use a new warehouse (docs/moving.md)"
+            f"was {was} and is {now}): the ledger's offsets mean nothing in it. Use a new warehouse "
+            "(docs/operations.md#move)"
         )
 
 

@@ -57,7 +57,8 @@ def require_same_meaning(
     if mixed := [sentence for name, sentence in changes(before, meaning.values).items() if name in mixing]:
         raise SetUpError(
             f"{', '.join(mixed)}: columns of {warehouse} would have two meanings. Set it as it was, or use a new "
-            "warehouse (docs/reprocessing.md), or set schemas.on_change to record, which records the change and goes on"
+            "warehouse (docs/operations.md#reprocess), or set schemas.on_change to record, which records the change and"
+            " goes on"
         )
 
 

@@ -55,6 +55,8 @@ def timestamp_comment(field: pa.Field) -> str | None:
 
 _UNCOMMITTED: Final = "Rows of a batch that is not in the ledger are uncommitted: ignore them."
 _COMMITTED: Final = "`batch IN (SELECT batch FROM ledger)` selects the committed rows at any time."
+FINAL: Final = "Every row is final."
+"""The text on a table whose rows never change."""
 _POSITION: Final = {
     c.TOPIC: "Kafka topic of the record.",
     c.PARTITION: "Kafka partition of the record.",
@@ -70,7 +72,7 @@ LEDGER: Final = About(
     row="A Kafka partition in a batch: the offsets that the service read, and the verdicts on its records.",
     key=(c.BATCH, c.TOPIC, c.PARTITION),
     changes="A row never changes. A batch is committed once its rows are in this table.",
-    final="Every row is final.",
+    final=FINAL,
     columns={
         c.BATCH: "Id of the batch: epoch * 1,000,000,000 + its index in the epoch. Index 0 opens the epoch.",
         "epoch": "Number of the run of the service that committed the batch, from 1.",
@@ -130,7 +132,7 @@ CORRECTIONS: Final = About(
     row="A too-late event that `tidemark correct` added to a closed window, or to user_totals.",
     key=(c.REPORT, c.TOPIC, c.PARTITION, c.OFFSET, c.WINDOW_START_MS),
     changes="A row never changes. Soon afterwards the report's table contains the event.",
-    final="Every row is final.",
+    final=FINAL,
     columns={
         "correction": "Number of the run that decided it, from 1.",
         "corrected_at": f"{_TIME}when it was decided.",
@@ -150,7 +152,7 @@ ERASURES: Final = About(
     row="A table from which `tidemark erase` erased a user, whose id is not stored.",
     key=("erasure", "table"),
     changes="A row never changes.",
-    final="Every row is final.",
+    final=FINAL,
     columns={
         "erasure": "Number of the run, from 1.",
         "erased_at": f"{_TIME}time of the erasure.",

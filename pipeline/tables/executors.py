@@ -68,7 +68,7 @@ def require_client(spark: SparkSession, uri: str) -> None:
     except Py4JJavaError as error:
         raise SetUpError(
             f"Spark's executors cannot read and write {uri}: {error.java_exception}; give Spark a client of the store, "
-            'as docs/scaling.md describes, or set spark.large = "driver"'
+            'as docs/performance.md describes, or set spark.large = "driver"'
         ) from error
 
 

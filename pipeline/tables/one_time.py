@@ -65,7 +65,7 @@ def _refuse(warehouse: str, reasons: Sequence[str], newest: int) -> None:
     if (rows[0].batch if rows else 0) == newest:
         raise SetUpError(
             f"the warehouse {warehouse} cannot be used: {reasons[0]}. Its tables were copied or restored at different "
-            "times: restore all of them from one copy (docs/backup.md)"
+            "times: restore all of them from one copy (docs/operations.md#restore)"
         )
 
 

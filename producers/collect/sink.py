@@ -80,7 +80,7 @@ class KafkaSink:
     async def watch(self) -> None:
         """Ends this client if only a new client reaches the broker for as long as a record may wait; until cancelled.
 
-        librdkafka can lose the only broker of a cluster for good (docs/decisions/0065).
+        librdkafka can lose the only broker of a cluster for good (docs/decisions/0017-collector.md).
         """
         while not self.ended:
             await asyncio.sleep(self._patience_s / _LOOKS)

@@ -1,4 +1,4 @@
-"""The commands of the pages on backup, moving and reprocessing, as they are printed, with a real broker and Spark."""
+"""The commands of the pages on operations and deploying, as they are printed, with a real broker and Spark."""
 
 import json
 import re
@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka import TopicPartition
 
 from demo.topics import admin
-from tests.deploy.files import ROOT, commands_of
+from tests.deploy.files import DEPLOYING, ROOT, commands_of, section_of
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
@@ -32,6 +32,7 @@ pytestmark = pytest.mark.broker
 MINUTE, HOUR = 60_000, 3_600_000
 MAY_1 = 1_714_521_600_000  # 2024-05-01T00:00:00Z
 PATIENCE_S = 600
+OPERATIONS = ROOT / "docs" / "operations.md"
 FOLDERS = re.compile(r"/(etc|data|srv|backup)/")
 Views = Counter[tuple[str, int]]
 """Page views by user and start of the minute."""
@@ -75,15 +76,12 @@ class Host:
             case command:
                 return subprocess.run(command, check=False, cwd=self.root).returncode
 
-    def do(self, page: str, heading: str) -> None:
+    def do(self, page: Path, heading: str) -> None:
         """Runs the commands of a section."""
-        (section,) = [part for part in re.split(r"^## ", text_of(page), flags=re.MULTILINE) if part.startswith(heading)]
-        for words in commands_of(section):
+        commands = commands_of(section_of(page, heading))
+        assert commands
+        for words in commands:
             assert self.run(*words) == 0, words
-
-
-def text_of(page: str) -> str:
-    return (ROOT / "docs" / page).read_text()
 
 
 @pytest.fixture
@@ -132,7 +130,7 @@ def test_a_copy_of_a_running_service_is_restored_and_every_event_counts_once(hos
     warehouse = host.root / "data" / "tidemark"
     add(host, topic, times(0, 4))
     assert host.run("systemctl", "start", "tidemark") == 0
-    copies, without_stop = text_of("backup.md").split("## Copy")[1].split("## Restore")[0].split("**Without a stop**")
+    copies, without_stop = section_of(OPERATIONS, "Copy").split("**Without a stop**")
     for words in commands_of(copies):
         assert host.run(*words) == 0, words
     with open_service(host.settings()) as service, running(service):
@@ -142,7 +140,7 @@ def test_a_copy_of_a_running_service_is_restored_and_every_event_counts_once(hos
                 add(host, topic, [times(0, 4)[-1] + 1])
                 wait_for(lambda: has_read(warehouse, 13), PATIENCE_S, "the batch")
     add(host, topic, times(4, 6))
-    host.do("backup.md", "Restore")
+    host.do(OPERATIONS, "Restore")
     forget()
     expected = Counter({("ann", times(0, 4)[-1]): 1}) + of(times(0, 6))
     assert shown(warehouse) == expected
@@ -165,7 +163,7 @@ def test_a_warehouse_is_moved_and_its_reports_go_on_with_a_mirror_of_the_topic(
     add(host, topic, times(0, 4))
     assert host.run("systemctl", "start", "tidemark") == 0
     add(host, topic, times(4, 24))
-    host.do("moving.md", "To another folder")
+    host.do(OPERATIONS, "To another folder, disk or store")
     moved = host.root / "srv" / "tidemark"
     assert shown(moved) == of(times(0, 24))
     assert {*lines_with(moved, str(host.root))} <= {"commitInfo"}
@@ -179,9 +177,9 @@ def test_a_warehouse_is_moved_and_its_reports_go_on_with_a_mirror_of_the_topic(
     add(host, mirror, times(25, 30))
     wrong = ("--config", "/etc/moved.toml", "--warehouse", "/data/tidemark", "--until-caught-up")
     assert host.run("tidemark", "run", *wrong) == 2
-    assert "or another warehouse (docs/moving.md)" in capfd.readouterr().err
-    host.do("moving.md", "To another topic")
-    (view,) = re.findall(r"```sql\n(.*?)```", text_of("moving.md"), re.DOTALL)
+    assert "or another warehouse (docs/operations.md#move)" in capfd.readouterr().err
+    host.do(OPERATIONS, "To another topic or cluster")
+    (view,) = re.findall(r"```sql\n(.*?)```", section_of(OPERATIONS, "Move"), re.DOTALL)
     found = spark_session(host.settings().spark).sql(host.path(view)).collect()
     views = Counter({(row.user_id, round(row.window_start.timestamp() * 1000)): row.page_views for row in found})
     assert len(found) == len(views)
@@ -195,17 +193,17 @@ def test_a_day_a_report_and_a_second_topic_have_warehouses_of_their_own(
     add(host, topic, times(-6, 30))
     add(host, other, times(0, 2))
     assert host.run("systemctl", "start", "tidemark") == 0
-    host.do("reprocessing.md", "A day")
+    host.do(OPERATIONS, "A day")
     printed = capfd.readouterr().out
     assert printed.count(",ann,1,") == len(times(0, 24))
     assert "2024-05-01" in (host.root / "data" / "may-1.html").read_text()
-    host.do("reprocessing.md", "A report with history")
+    host.do(OPERATIONS, "A report with history")
     hours = Counter(round(row["window_start"].timestamp()) for row in rows(host.root / "data" / "green", "by_hour"))
     assert sorted(hours) == [(MAY_1 + hour * HOUR) // 1000 for hour in range(-6, 29)]
-    host.do("reprocessing.md", "Blue and green")
+    host.do(OPERATIONS, "Blue and green")
     assert (host.root / "data" / "current").resolve() == host.root / "data" / "green"
 
     host.configure("clicks.toml", topic, "/data/clicks")
     host.configure("orders.toml", other, "/data/orders")
-    host.do("many-topics.md", "# Many topics")
+    host.do(DEPLOYING, "Several topics on one host")
     assert shown(host.root / "data" / "orders") == of(times(0, 2))

@@ -1,4 +1,4 @@
-"""The converter of docs/protobuf.md as a process: a record of Protobuf is one event, any other is a dead letter."""
+"""The converter of docs/start.md as a process: a record of Protobuf is one event, any other is a dead letter."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from tests.deploy.files import ROOT, commands_of
+from tests.deploy.files import ROOT, commands_of, section_of
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import settings_of
@@ -27,7 +27,7 @@ from tidemark.pipeline.app import open_service
 
 pytestmark = pytest.mark.broker
 
-PAGE = (ROOT / "docs" / "protobuf.md").read_text()
+PAGE = section_of(ROOT / "docs" / "start.md", "A topic in Protobuf")
 BLOCKS = dict(re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
 NOON = 1_714_564_800_000
 """2024-05-01T12:00:00Z."""
@@ -62,21 +62,19 @@ def _has_more(broker: Cluster, count: int) -> bool:
 
 @contextmanager
 def converting(broker: Cluster, folder: Path) -> Iterator[None]:
-    """Runs the commands of the page, and kills the converter at the end."""
+    """Runs the commands of the section, and kills the converter at the end."""
     _, compiler, converter = commands_of(PAGE)
     subprocess.run([sys.executable, *compiler[1:]], cwd=folder, check=True)
-    assert converter == ["SERVERS=kafka:9092", "python", "to_avro.py"]
+    assert converter == ["SERVERS=kafka:9092", "python", "to_json.py"]
     environment = {**os.environ, "SERVERS": broker.bootstrap_servers}
-    with subprocess.Popen([sys.executable, "to_avro.py"], cwd=folder, env=environment) as process:
+    with subprocess.Popen([sys.executable, "to_json.py"], cwd=folder, env=environment) as process:
         yield
         assert process.poll() is None
         process.send_signal(signal.SIGKILL)
 
 
 def test_each_record_is_converted_once_with_its_key_partition_and_time(broker: Cluster, tmp_path: Path) -> None:
-    (tmp_path / "schemas").mkdir()
-    files = {"action.proto": "proto", "schemas/event.1.avsc": "json", "to_avro.py": "python"}
-    for name, language in files.items():
+    for name, language in {"action.proto": "proto", "to_json.py": "python"}.items():
         (tmp_path / name).write_text(BLOCKS[language])
     for topic in ("actions", "events"):
         broker.create_topic(topic, 2)
@@ -90,7 +88,6 @@ def test_each_record_is_converted_once_with_its_key_partition_and_time(broker: C
             wait_for(partial(_has_more, broker, count), PATIENCE_S, "the events")
     warehouse = tmp_path / "warehouse"
     schemas: dict[str, Any] = tomllib.loads(BLOCKS["toml"])["schemas"]
-    schemas["folder"] = tmp_path / schemas["folder"]
     with open_service(settings_of(broker, "events", warehouse, schemas=schemas)) as service:
         service.drain()
     balance = assert_conserved(warehouse)

@@ -80,7 +80,7 @@ def _freeze_broker(scene: Scene) -> None:
 
 
 def _restart_broker(scene: Scene) -> None:
-    """The producer sleeps meanwhile: librdkafka can lose the only broker of a cluster for good (decision 65)."""
+    """The producer sleeps meanwhile: librdkafka can lose the only broker of a cluster for good (decision 17)."""
     with scene.site.paused():
         scene.own_broker.stop()
         scene.subject.go()

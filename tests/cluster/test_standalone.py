@@ -1,4 +1,4 @@
-"""The job on a Spark cluster, submitted as `deploy/spark-submit/README.md` describes."""
+"""The job on a Spark cluster, submitted as `docs/deploying.md` describes."""
 
 import os
 import random

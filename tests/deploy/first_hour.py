@@ -1,4 +1,4 @@
-"""The commands of `docs/first-hour.md`, and compose's verbs in them by podman."""
+"""The commands of "The demo" in `docs/start.md`, and compose's verbs in them by podman."""
 
 import signal
 import urllib.request
@@ -12,13 +12,13 @@ from deltalake import DeltaTable
 
 from dev.podman import podman
 from tests.deploy.containers import Here
-from tests.deploy.files import ROOT, SERVICE, services, shell_commands, stop_grace_s
+from tests.deploy.files import ROOT, SERVICE, commands_of, section_of, services, stop_grace_s
 from tests.deploy.podman import Container, Containers
 from tests.support.processes import Process
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import records, rows
 
-PAGE: Final = ROOT / "docs" / "first-hour.md"
+PAGE: Final = section_of(ROOT / "docs" / "start.md", "The demo")
 VERBS: Final = {"up", "logs", "exec", "stop", "start", "down"}
 SQL: Final = 10000
 PORT_OPTIONS: Final = {"dashboard": ("--dashboard.port", "9478"), "sql": ("--port", "10000")}
@@ -27,7 +27,7 @@ PORT_OPTIONS: Final = {"dashboard": ("--dashboard.port", "9478"), "sql": ("--por
 
 def compose_commands() -> Iterator[tuple[list[str], list[str]]]:
     """Splits each compose command into leading options and the rest."""
-    for words in shell_commands(PAGE):
+    for words in commands_of(PAGE):
         if words[0] == "docker":
             yield split(words)
 

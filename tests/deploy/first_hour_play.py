@@ -1,4 +1,4 @@
-"""The commands of `docs/first-hour.md`, with the containers of compose as processes."""
+"""The commands of "The demo" in `docs/start.md`, with the containers of compose as processes."""
 
 import json
 import signal
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.deploy.containers import HOST, Here
-from tests.deploy.files import services, shell_commands, values_of
+from tests.deploy.files import commands_of, services, values_of
 from tests.deploy.first_hour import PAGE, SQL, asked, compose_commands
 from tests.deploy.ports import listed, scanned
 from tests.support.against_truth import ledger_version
@@ -30,7 +30,7 @@ def queries_while_it_runs(here: Here, **processes: Process) -> None:
         assert scanned(here, processes) == listed(processes)
         *looks, _ = exec_commands()
         outputs = [output_of(here, *words) for words in looks]
-        answers = [asked(here, *words[1:]) for words in shell_commands(PAGE) if words[0] == "psql"]
+        answers = [asked(here, *words[1:]) for words in commands_of(PAGE) if words[0] == "psql"]
         stop(server)
     assert outputs[0].startswith("Healthy: the service is running")
     assert ("page_views_live",) in answers[0]

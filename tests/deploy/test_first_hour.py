@@ -1,4 +1,4 @@
-"""The commands of `docs/first-hour.md`: names in compose exist. `test_site_to_page.py` runs the commands."""
+"""The commands of "The demo" in `docs/start.md`: names in compose exist. `test_site_to_page.py` runs the commands."""
 
 from tests.deploy.files import services
 from tests.deploy.first_hour import PAGE, SQL, VERBS, compose_commands
@@ -19,7 +19,7 @@ def test_compose_has_the_profiles_and_services_that_the_page_names() -> None:
 
 
 def test_the_page_names_ports_and_alerts_that_exist() -> None:
-    page, published = PAGE.read_text(), [port for one in services().values() for port in one.get("ports", [])]
+    page, published = PAGE, [port for one in services().values() for port in one.get("ports", [])]
     for port in (METRICS, SQL, 3000, 9093, 9478, 8480):
         assert f"127.0.0.1:{port}" in page
         assert f"127.0.0.1:{port}:{port}" in published

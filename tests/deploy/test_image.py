@@ -13,7 +13,7 @@ import pytest
 from dev.image import build, has_bases
 from dev.podman import missing_programs
 from tests.deploy.containers import HOST, Here
-from tests.deploy.files import SERVICE, services, shell_commands, stop_grace_s
+from tests.deploy.files import SERVICE, commands_of, services, stop_grace_s
 from tests.deploy.first_hour import PAGE, Compose
 from tests.deploy.podman import Container, Containers
 from tests.support.brief_java import BRIEF_DRIVER
@@ -152,7 +152,7 @@ def stops_under_load_and_resumes(containers: Containers, here: Here, service: Co
 def test_the_commands_of_the_first_hour_run_in_containers(tmp_path: Path) -> None:
     here = Here(tmp_path)
     with Containers(here) as containers, closing(Compose(here, containers, SHORT)) as compose:
-        outputs = [(shlex.join(words), compose(words)) for words in shell_commands(PAGE)]
+        outputs = [(shlex.join(words), compose(words)) for words in commands_of(PAGE)]
         codes = {name: container.state["ExitCode"] for name, container in compose.running.items()}
     printed = dict(outputs)  # of the last run of each
     assert printed["docker compose exec tidemark tidemark health"].startswith("Healthy: the service is running")

@@ -1,4 +1,4 @@
-"""The patches in the README of the manifests make of them what Helm derives from its values."""
+"""The patches in the documents make of the manifests what Helm derives from its values."""
 
 import re
 import shutil
@@ -8,6 +8,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from tests.deploy.files import DEPLOYING
 from tests.deploy.rendered import FOLDER, PRODUCTION, Resource, one, one_of, rendered_by_helm
 from tests.deploy.test_helm import PRODUCTION_VALUES, comparable
 from tests.deploy.test_helm_values import ANY_ID, TLS
@@ -26,9 +27,9 @@ PATCHED: Resource = {
 
 
 def patched(folder: Path) -> Path:
-    """Copies the manifests with all patches of the README, and returns the overlay for production."""
+    """Copies the manifests with all patches of the documents, and returns the overlay for production."""
     copied = Path(shutil.copytree(FOLDER, folder / "kubernetes"))
-    (block,) = re.findall(r"```yaml\n(patches:\n.*?)```", (copied / "README.md").read_text(), re.DOTALL)
+    (block,) = re.findall(r"```yaml\n(patches:\n.*?)```", DEPLOYING.read_text(), re.DOTALL)
     file = copied / PRODUCTION.relative_to(FOLDER) / "kustomization.yaml"
     overlay = yaml.safe_load(file.read_text())
     overlay["patches"] += yaml.safe_load(block)["patches"]

@@ -1,4 +1,4 @@
-"""The commands of `docs/my-topic.md`, with the installed wheel, an empty folder, and a broker that has such a topic."""
+"""The commands of "Your own topic" in `docs/start.md`, with the installed wheel and a broker that has such a topic."""
 
 import io
 import json
@@ -9,7 +9,7 @@ from typing import Any
 import fastavro
 import pytest
 
-from tests.deploy.files import ROOT, commands_of
+from tests.deploy.files import ROOT, commands_of, section_of
 from tests.deploy.wheel import java_variables, run
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.kafka_cluster import Cluster
@@ -17,7 +17,8 @@ from tests.support.topic_writer import Raw, send
 from tidemark.producers.encode import header
 
 pytestmark = pytest.mark.slow
-PAGE = (ROOT / "docs" / "my-topic.md").read_text()
+START = ROOT / "docs" / "start.md"
+PAGE = section_of(START, "Your own topic")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 """Matches a code block: its language and its text."""
 TOPIC = "shop.actions"
@@ -26,13 +27,13 @@ NOON = 1_714_564_800_000
 
 
 def block(language: str) -> str:
-    """Returns the only code block of the page in this language."""
+    """Returns the only code block of the section in this language."""
     (text,) = [text for found, text in BLOCK.findall(PAGE) if found == language]
     return str(text)
 
 
 def record(partition: int, second: int, user: int | None, act: str = "view", url: str | None = "/") -> Raw:
-    """Returns an event of the page's schema, seconds after noon."""
+    """Returns an event of the section's schema, seconds after noon."""
     at, body = NOON + second * 1_000, io.BytesIO()
     event: dict[str, Any] = {"meta": {"origin": "web", "at": at * 1_000 + 999}, "customer": {"id": user}}
     schema = fastavro.parse_schema(json.loads(block("json")))
@@ -68,11 +69,12 @@ def test_the_page_leads_from_the_wheel_to_right_windows(
     (tmp_path / "schemas" / "action.1047.avsc").write_text(block("json"))
     (tmp_path / "tidemark.toml").write_text(block("toml").replace("kafka:9092", broker.bootstrap_servers))
     variables = {**java_variables(), "TIDEMARK_SPARK__CONF": json.dumps(BRIEF_DRIVER), "TIDEMARK_METRICS__PORT": "0"}
+    install, *_ = commands_of(section_of(START, "Install"))
+    assert install[:2] == ["pip", "install"]
+    assert install[2].startswith("./" + next(wheel_environment.parent.glob("*.whl")).name)
     printed = ""
     for words in commands_of(PAGE):
         match words:
-            case ["pip", "install", name]:
-                assert name.startswith("./" + next(wheel_environment.parent.glob("*.whl")).name)
             case ["echo", line, ">>", name]:
                 with (tmp_path / name).open("a") as file:
                     file.write(f"{line}\n")

@@ -1,4 +1,4 @@
-"""From a browser on a site to the dashboard, and the commands of `docs/first-hour.md`, by compose's containers.
+"""From a browser on a site to the dashboard, and the demo of `docs/start.md`, by compose's containers.
 
 One play, with the containers as processes: the dashboard is opened before there is a warehouse, displays everything
 while the service runs, every visit and click of a user, and that the service has stopped. Before that, the commands of

@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from tests.deploy.files import ROOT, services, shell_commands
+from tests.deploy.files import DEPLOYING, ROOT, commands_of, section_of, services
 from tests.support.parsed_settings import parsed_settings
 from tidemark.pipeline.tables.opening import VERSION
 
 FOLDER = ROOT / "deploy" / "systemd"
 UNIT = FOLDER / "tidemark.service"
 PROGRAM = "/opt/tidemark/venv/bin/tidemark"
+COMMANDS = commands_of(section_of(DEPLOYING, "On a host with systemd"))
+"""The commands that install it."""
 START_S = 5
 """About how long a start takes to find a configuration error, in seconds."""
 
@@ -44,14 +46,14 @@ def test_systemd_finds_no_fault_in_it(tmp_path: Path) -> None:
 def test_its_command_is_the_service_with_a_file_of_settings() -> None:
     program, verb, option, file = unit()["Service"]["ExecStart"].split()
     assert (program, verb, option) == (PROGRAM, "run", "--config")
-    installed = {words[-1]: words[-2] for words in shell_commands(FOLDER / "README.md") if words[0] == "install"}
+    installed = {words[-1]: words[-2] for words in COMMANDS if words[0] == "install"}
     assert (ROOT / installed[f"/etc/systemd/system/{UNIT.name}"]).samefile(UNIT)
     settings = parsed_settings("--config", str(ROOT / installed[file]))
     assert settings.warehouse.startswith("/var/lib/tidemark/")
 
 
 def test_what_is_installed_is_the_wheel_with_the_client_of_registries() -> None:
-    (installed,) = [words[-1] for words in shell_commands(FOLDER / "README.md") if words[0].endswith("/pip")]
+    (installed,) = [words[-1] for words in COMMANDS if words[0].endswith("/pip")]
     assert installed == f"./dist/tidemark_lake-{VERSION}-py3-none-any.whl"
 
 

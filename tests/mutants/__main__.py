@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.mutants.catalogue import Mutant, mutants
 from tests.mutants.copied_tree import CopiedTree
 from tests.mutants.hunt import TIERS, Verdict, by_git, judge, keep
-from tests.mutants.page import write_page
+from tests.mutants.page import write
 from tests.support.seeds import SEED
 from tests.support.summary import Summary
 
@@ -24,7 +24,7 @@ def main() -> int:
     """Judges what is asked for; returns 1 if a mutant is not found."""
     asked = _arguments()
     if asked.page:
-        write_page()
+        write()
         return 0
     chosen = _chosen(asked.only.split(",") if asked.only else [], asked.areas.split(",") if asked.areas else [])
     folder = Path(tempfile.mkdtemp(prefix="mutants-"))
@@ -68,8 +68,8 @@ def _arguments() -> argparse.Namespace:
         "--by-git", action="store_true", help="with --at: run nothing, only look which tests are as now"
     )
     parser.add_argument("--baseline", action="store_true", help="first check that the tests pass without a mutant")
-    parser.add_argument("--keep", action="store_true", help="store the verdicts for docs/mutants.md")
-    parser.add_argument("--page", action="store_true", help="only write docs/mutants.md of the stored verdicts")
+    parser.add_argument("--keep", action="store_true", help="store the verdicts for docs/evidence.md")
+    parser.add_argument("--page", action="store_true", help="only write the stored verdicts into docs/evidence.md")
     return parser.parse_args()
 
 

@@ -13,7 +13,7 @@ from tests.mutants.copied_tree import CopiedTree
 from tests.mutants.failure_plugin import ASSERTION
 
 KEPT: Final = HERE / "kept.json"
-"""The last verdict on each mutant, from which docs/mutants.md is made."""
+"""The last verdict on each mutant, from which a section of docs/evidence.md is made."""
 LOCK: Final = ROOT / ".venv" / ".mutants"
 TIERS: Final = ("`make test-fast`", "`make test`", "CI", "`make nightly`")
 """The commands that run tests, the most frequent first."""

@@ -1,4 +1,4 @@
-"""Each mutant still applies, and its tests exist; docs/mutants.md is what the stored verdicts make."""
+"""Each mutant still applies, and its tests exist; docs/evidence.md is what the stored verdicts make."""
 
 import ast
 import re
@@ -9,7 +9,8 @@ import pytest
 from tests.mutants.catalogue import ROOT, DoesNotApply, Mutant, mutants
 from tests.mutants.failure_plugin import ASSERTION, kind_of
 from tests.mutants.hunt import TIERS, kept, tier_of
-from tests.mutants.page import PAGE, page
+from tests.mutants.page import HEADING, section
+from tests.support import evidence
 
 MUTANTS = [*mutants().values()]
 
@@ -70,8 +71,9 @@ def test_the_tier_of_a_test_is_what_runs_it_first() -> None:
     assert tuple(map(tier_of, marked)) == TIERS
 
 
-def test_the_page_is_made_of_the_stored_verdicts() -> None:
-    assert PAGE.read_text() == page(kept()), 'run: make mutants ARGS="--page"'
+def test_the_section_is_made_of_the_stored_verdicts() -> None:
+    written = evidence.section(evidence.EVIDENCE.read_text(), HEADING)
+    assert written == section(kept()), 'run: make mutants ARGS="--page"'
 
 
 def test_no_tier_is_later_than_before() -> None:

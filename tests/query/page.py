@@ -1,28 +1,20 @@
-"""The code blocks of docs/queries.md and other pages for readers."""
+"""The code blocks of docs/queries.md."""
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
-_DOCS = Path(__file__).parents[2] / "docs"
+_PAGE = Path(__file__).parents[2] / "docs" / "queries.md"
 _BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+SECTIONS = {part.splitlines()[0]: part for part in re.split(r"^## ", _PAGE.read_text(), flags=re.MULTILINE)[1:]}
+"""The sections of the page by their titles."""
 
 
-def sections_of(page: str) -> dict[str, str]:
-    """Returns the sections of a page by their titles."""
-    parts = re.split(r"^## ", (_DOCS / page).read_text(), flags=re.MULTILINE)[1:]
-    return {part.splitlines()[0]: part for part in parts}
-
-
-SECTIONS = sections_of("queries.md")
-
-
-def blocks(section: str, language: str, sections: Mapping[str, str] = SECTIONS) -> list[str]:
+def blocks(section: str, language: str) -> list[str]:
     """Returns the code blocks of `section` in `language`, in order."""
-    return [block for found, block in _BLOCK.findall(sections[section]) if found == language]
+    return [block for found, block in _BLOCK.findall(SECTIONS[section]) if found == language]
 
 
-def block_of(section: str, language: str = "python", sections: Mapping[str, str] = SECTIONS) -> str:
+def block_of(section: str, language: str = "python") -> str:
     """Returns the only block of `section` in `language`."""
-    (block,) = blocks(section, language, sections)
+    (block,) = blocks(section, language)
     return block

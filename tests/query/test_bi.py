@@ -1,4 +1,4 @@
-"""The blocks of docs/bi.md: DuckDB by Arrow, a table of the user's own, and whether windows are final."""
+"""Blocks of docs/queries.md: DuckDB by Arrow, a table of the user's own, and whether windows are final."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -9,15 +9,14 @@ import duckdb
 import pytest
 from duckdb_extensions import import_extension
 
-from tests.query.page import block_of, sections_of
+from tests.query.page import block_of
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 from tidemark.pipeline.reading.sql_views import views
 from tidemark.pipeline.tables.engines import Engine
 
 pytestmark = pytest.mark.slow
-PAGE = sections_of("bi.md")
-PANDAS, OWN, FINAL = "DuckDB and pandas", "Your own tables next to ours", "When is a window final?"
+PANDAS, OWN, FINAL = "DuckDB and pandas", "Your own tables next to ours", "Wait until windows are final"
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 MIDNIGHT = "2024-05-02 00:00:00Z"
 
@@ -42,7 +41,7 @@ def shell(site: Site, tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 def defined(site: Site) -> dict[str, Any]:
     """Returns the names after the blocks of Python, which need no extension of DuckDB."""
     names: dict[str, Any] = {"warehouse": str(site.warehouse)}
-    exec(block_of(PANDAS, sections=PAGE) + block_of(FINAL, sections=PAGE), names)  # noqa: S102 - it is our own page
+    exec(block_of(PANDAS) + block_of(FINAL), names)  # noqa: S102 - it is our own page
     return names
 
 
@@ -55,7 +54,7 @@ def test_a_table_of_the_user_is_joined(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "plans.csv").write_text("user_id,plan\nann,free\nbob,paid\n")
-    assert shell.execute(block_of(OWN, "sql", PAGE)).fetchall() == [("free", 4), ("paid", 3)]
+    assert shell.execute(block_of(OWN, "sql")).fetchall() == [("free", 4), ("paid", 3)]
 
 
 def test_a_window_is_final_once_it_is_published_and_no_event_can_change_it(site: Site, tmp_path: Path) -> None:
@@ -73,6 +72,6 @@ def test_a_window_is_final_once_it_is_published_and_no_event_can_change_it(site:
 
 @pytest.mark.parametrize(("end", "is_final"), [("12:20", True), ("12:40", False)])
 def test_the_ledger_answers_by_the_watermark(shell: duckdb.DuckDBPyConnection, end: str, is_final: bool) -> None:
-    statement = block_of(FINAL, "sql", PAGE)
+    statement = block_of(FINAL, "sql")
     assert MIDNIGHT in statement
     assert shell.execute(statement.replace(MIDNIGHT, f"2024-05-01 {end}:00Z")).fetchall() == [(is_final,)]

@@ -1,4 +1,4 @@
-"""The recipe of docs/catalogues.md: an Iceberg table with the files of a Delta table, read by another engine."""
+"""The recipe of docs/queries.md: an Iceberg table with the files of a Delta table, read by another engine."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ import duckdb
 import pytest
 from duckdb_extensions import import_extension
 
-from tests.query.page import blocks, sections_of
+from tests.query.page import block_of
 from tests.support.warehouse import rows
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
@@ -29,8 +29,7 @@ def test_an_iceberg_table_follows_a_report(tmp_path: Path, iceberg: duckdb.DuckD
     folder, warehouse = tmp_path / "iceberg", tmp_path / "warehouse"
     folder.mkdir()
     names: dict[str, Any] = {"warehouse": str(warehouse), "folder": str(folder)}
-    recipe, catalogue = blocks("Iceberg", "python", sections_of("catalogues.md"))
-    exec(recipe + catalogue, names)  # noqa: S102 - it is our own page
+    exec(block_of("Iceberg"), names)  # noqa: S102 - it is our own page
     synchronise: Callable[[str], str] = names["synchronise"]
     site = Site(warehouse, PAGE_VIEWS_ALONE).open()
     for events in ([Event(1), Event(3, "bob")], [Event(12)], [Event(8.5, "bob")], [Event(31), Event(31, "bob")]):

@@ -1,5 +1,6 @@
-"""Every query of docs/queries.md, in every engine that it is for, over the tables of a real service: one answer."""
+"""Every question of docs/queries.md, in every engine, over the tables of a real service: one answer."""
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -10,7 +11,8 @@ import pytest
 from duckdb_extensions import import_extension
 from pyspark.sql import SparkSession
 
-from tests.query.page import SECTIONS, block_of, blocks
+from tests.query.more_queries import MORE, POLARS
+from tests.query.page import SECTIONS, block_of
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
 from tests.support.topic_writer import Raw, event
@@ -105,10 +107,16 @@ def _rows(table: pa.Table) -> Rows:
     return [tuple(row.values()) for row in table.to_pylist()]
 
 
+def on_page() -> Iterator[tuple[str, str, str]]:
+    """Yields each question of the page, its SQL, and the same query for polars, which the page need not have."""
+    for question in QUESTIONS:
+        for sql, python in re.findall(r"```sql\n(.*?)```(?:\n\n```python\n(.*?)```)?", SECTIONS[question], re.DOTALL):
+            yield question, sql, python or POLARS[question]
+
+
 ASKED = [
     pytest.param(sql, python, id=f"{question} {number}")
-    for question in QUESTIONS
-    for number, (sql, python) in enumerate(zip(blocks(question, "sql"), blocks(question, "python"), strict=True))
+    for number, (question, sql, python) in enumerate([*on_page(), *((title, *pair) for title, pair in MORE.items())])
 ]
 
 

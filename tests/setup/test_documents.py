@@ -19,16 +19,6 @@ DOCS = ROOT / "docs"
 PAGES = sorted({*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *ROOT.glob("[a-z]*/README.md"), *ROOT.glob("deploy/*/*.md")})
 DECISIONS = sorted((DOCS / "decisions").glob("0*.md"))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-GENERATED = {"faults.md", "metrics.md", "mutants.md", "simulation.md", "tables.md"}
-"""Their sentences are in the code."""
-PLAIN = [page for page in PAGES if page.name not in GENERATED and not {"benchmarks", "deploy"} & {*page.parts}]
-AVOIDED = re.compile(
-    r"\b(told|tells?|telling|nobody|somebody|anybody|whoever|beside|lest|likewise|perhaps|anew|goes? by"
-    r"|(the|its|a) begin|breach(es)?|void|upkeep|rooms?|so (many|long|often))\b"
-    r"|(^|[.;:] )(Of|Those) [a-z]|, for (it|they|that|the|no)\b",
-    re.MULTILINE,
-)
-"""Words for which there are plainer ones."""
 
 
 @cache
@@ -58,8 +48,9 @@ def test_every_link_leads_to_a_file_and_a_heading() -> None:
 
 
 def terms() -> Iterator[tuple[str, str]]:
-    """Yields each term of the glossary with each name that it has in the code."""
-    for row in re.findall(r"^\| ([^|]+) \|[^|]*\|([^|]+)\|$", (DOCS / "glossary.md").read_text(), re.MULTILINE)[1:]:
+    """Yields each of our terms with each name that it has in the code."""
+    (table,) = (DOCS / "event-time.md").read_text().split("\n## Terms\n")[1:]
+    for row in re.findall(r"^\| ([^|]+) \|[^|]*\|([^|]+)\|$", table, re.MULTILINE)[1:]:
         yield from ((row[0], name) for name in re.findall(r"`([^`]+)`", row[1]))
 
 
@@ -72,7 +63,7 @@ def names_in_code() -> set[str]:
     return {*paths, *classes, *(spec.name for spec in tables), *(name for spec in tables for name in spec.schema.names)}
 
 
-def test_every_term_of_the_glossary_is_in_the_code() -> None:
+def test_every_term_is_in_the_code() -> None:
     names = names_in_code()
     assert [(term, name) for term, name in terms() if name not in names] == []
     assert [term for term, _ in terms()] == sorted(term for term, _ in terms())
@@ -125,8 +116,3 @@ def test_documents_name_files_that_exist() -> None:
     named = {(page.name, file) for page in PAGES for file in code.findall(page.read_text())}
     assert len(named) > 10
     assert [(page, file) for page, file in sorted(named) if not any(each.endswith(f"/{file}") for each in files)] == []
-
-
-def test_documents_are_in_plain_english() -> None:
-    words = {page: re.sub(r"`[^`]*`|\]\([^)]*\)", "", prose(page)) for page in PLAIN}
-    assert [(page.name, found[0]) for page in PLAIN for found in AVOIDED.finditer(words[page])] == []

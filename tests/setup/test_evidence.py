@@ -6,7 +6,17 @@ from pathlib import Path
 import pytest
 
 from tests.support import evidence
-from tests.support.evidence import PAGES, PROTOCOLS, Run, quoted_runs, with_notice, without_notice
+from tests.support.evidence import (
+    EVIDENCE,
+    PAGES,
+    PROTOCOLS,
+    Run,
+    quoted_runs,
+    section,
+    with_notice,
+    with_section,
+    without_notice,
+)
 
 PAGE = "# Runs\n\nA sentence.\n\n- commit aaaaaaa (2026-01-02): first\n- commit bbbbbbb+ (2026-01-03): second\n"
 
@@ -58,3 +68,29 @@ def test_a_run_is_old_once_a_file_of_the_protocols_has_changed(tmp_path: Path, m
 
 def test_a_run_of_uncommitted_code_counts_as_one_of_its_commit() -> None:
     assert quoted_runs(PAGE) == {Run("2026-01-02", "aaaaaaa"), Run("2026-01-03", "bbbbbbb")}
+
+
+def test_a_section_is_replaced_and_the_others_stay() -> None:
+    page = "# Page\n\nHead.\n\n## One\n\nFirst.\n\n### Part\n\n## Two\n\nSecond.\n"
+    assert section(page, "## One") == "## One\n\nFirst.\n\n### Part\n"
+    assert section(page, "## Two") == "## Two\n\nSecond.\n"
+    assert with_section(page, "## Two\n\nOther.\n") == page.replace("Second", "Other")
+    assert with_section(page, "## One\n\n$1.\n").partition("\n## One")[2] == "\n\n$1.\n\n## Two\n\nSecond.\n"
+    with pytest.raises(ValueError, match="no heading '## Three'"):
+        with_section(page, "## Three\n")
+
+
+def test_a_generator_writes_its_section_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "evidence.md"
+    page.write_text("# Page\n\nHead.\n\n## One\n\nFirst.\n\n## Two\n\nSecond.\n")
+    monkeypatch.setattr(evidence, "EVIDENCE", page)
+    evidence.write_section("## One\n\nIt ran at commit 0000000 (2026-01-01).\n")
+    assert section(page.read_text(), "## One") == "## One\n\nIt ran at commit 0000000 (2026-01-01).\n"
+    assert section(page.read_text(), "## Two") == "## Two\n\nSecond.\n"
+    notice = evidence.has_history()
+    assert page.read_text().startswith("# Page\n\n" + "**Part of this page is old:**" * notice)
+
+
+def test_the_page_has_a_section_of_each_generator() -> None:
+    headings = [line for line in EVIDENCE.read_text().splitlines() if line.startswith("## ")]
+    assert headings == ["## Injected faults", "## Interleavings of writers", "## Mutants"]

@@ -9,16 +9,24 @@ from pathlib import Path
 import pytest
 
 import tidemark
+from tests.deploy.files import commands_of, section_of
 from tidemark.pipeline.settings.model import Settings
 
 README = Path(__file__).parents[2] / "README.md"
-MY_TOPIC = README.parent / "docs" / "my-topic.md"
+OWN_TOPIC = section_of(README.parent / "docs" / "start.md", "Your own topic")
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""Matches a code block: its language and its text."""
 
 
-def settings_in(page: Path) -> str:
-    """Returns the settings file of a page."""
-    (text,) = re.findall(r"^```toml\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
-    return str(text)
+def blocks(text: str, language: str = "") -> list[str]:
+    """Returns the code blocks of a text in a language, or without any."""
+    return [block for found, block in BLOCK.findall(text) if found == language]
+
+
+def settings_in(text: str) -> str:
+    """Returns the only settings file in a text."""
+    (settings,) = blocks(text, "toml")
+    return settings
 
 
 def test_the_front_door_is_sorted_and_every_name_is_there() -> None:
@@ -44,13 +52,20 @@ def test_the_first_forty_lines_of_the_readme_lead_from_the_wheel_to_a_query() ->
         ["tidemark", "run"],
         ["tidemark", "sql"],
     ]
-    text = settings_in(README)
+    text = settings_in(README.read_text())
     assert text.count("\n") == 12
     assert text in "\n".join(first)
     assert Settings(**tomllib.loads(text)).schemas.registry.url
-    played = tomllib.loads(settings_in(MY_TOPIC))
+    played = tomllib.loads(settings_in(OWN_TOPIC))
     assert Settings(**played).schemas.folder
     assert played["schemas"]["mapping"] == tomllib.loads(text)["schemas"]["mapping"]
+
+
+def test_the_readme_shows_a_query_and_its_result_that_are_tested() -> None:
+    readme = README.read_text()
+    (query,) = [words for words in commands_of(readme) if words[:2] == ["tidemark", "sql"]]
+    assert query in commands_of(OWN_TOPIC)
+    assert set(blocks(OWN_TOPIC)) & set(blocks(readme))
 
 
 def test_the_front_door_does_not_import_spark() -> None:

@@ -23,7 +23,7 @@ from tidemark.producers.cli import main as producers_main
 from tidemark.producers.cli import producers
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "deploy" / "spark-submit" / "README.md"]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PROGRAMS = {"tidemark": tidemark, "producers": producers}
 WITH_DEFAULT = [one for one in catalogue() if one.default is not None and not one.is_map]
 

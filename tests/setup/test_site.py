@@ -15,8 +15,8 @@ def test_every_page_is_in_the_navigation_or_a_decision() -> None:
 
 
 def test_a_list_is_separated_and_a_link_to_a_folder_leads_to_its_page_or_is_text() -> None:
-    text = "Start:\n- [a](decisions), [b](pictures)\n- [c](faults.md#x)\n\n```\nStart:\n- [a](decisions)\n```\n"
-    expected = "Start:\n\n- [a](decisions/README.md), b\n- [c](faults.md#x)\n\n```\nStart:\n- [a](decisions)\n```\n"
+    text = "Start:\n- [a](decisions), [b](pictures)\n- [c](runbook.md#x)\n\n```\nStart:\n- [a](decisions)\n```\n"
+    expected = "Start:\n\n- [a](decisions/README.md), b\n- [c](runbook.md#x)\n\n```\nStart:\n- [a](decisions)\n```\n"
     assert site.prepared(text, site.ROOT / "docs") == expected
 
 
@@ -31,9 +31,9 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tm
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("link", ["nowhere.md", "glossary.md#nowhere", "../Makefile.md", "/docs/glossary.md"])
+@pytest.mark.parametrize("link", ["nowhere.md", "runbook.md#nowhere", "../Makefile.md", "/docs/runbook.md"])
 def test_a_link_that_leads_nowhere_fails(tmp_path: Path, link: str) -> None:
     site.collect(tmp_path / "pages")
-    with (tmp_path / "pages" / "docs" / "moving.md").open("a") as page:
+    with (tmp_path / "pages" / "docs" / "operations.md").open("a") as page:
         page.write(f"\n[somewhere]({link})\n")
     assert site.render(tmp_path / "pages", tmp_path / "html") == 1

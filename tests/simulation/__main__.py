@@ -11,7 +11,7 @@ from typing import Final
 from tests.simulation.driver import by_chance, in_parallel, lives, summary
 from tests.simulation.life import LIFE
 from tests.simulation.mutations import MUTATIONS, mutation_summary
-from tests.simulation.page import kept_searches, oldest_first, write_page
+from tests.simulation.page import kept_searches, oldest_first, write
 from tests.simulation.play import Plan, play, room
 from tests.simulation.search import KINDS, PAIRS, Search, Tally, scenes_like
 from tests.simulation.story import story
@@ -38,7 +38,7 @@ def main() -> int:
     for tally in _searches(asked):
         _say(*summary(tally, asked.story))
         if asked.page and is_complete and tally.kind in KINDS:
-            write_page(tally, run)
+            write(tally, run)
         total.count += tally.runs
         total.failures |= {plan: f'make simulate ARGS="{plan}"' for plan, _ in tally.failures}
         total.write()
@@ -75,7 +75,7 @@ def _arguments() -> argparse.Namespace:
         "--lives", type=int, nargs="?", const=_ALL_NIGHT, default=0, help="random lives of services, at most this many"
     )
     parser.add_argument("--mutations", action="store_true", help="take each protection back: the search must find it")
-    parser.add_argument("--page", action="store_true", help="write docs/simulation.md of what was played")
+    parser.add_argument("--page", action="store_true", help="write what was played into docs/evidence.md")
     return parser.parse_args()
 
 

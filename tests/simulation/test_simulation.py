@@ -5,12 +5,12 @@ from typing import Any
 from tests.simulation.events import MINUTE, NOON, events
 from tests.simulation.model import Model
 from tests.simulation.mutations import MUTATIONS, attribute_at
-from tests.simulation.page import PAGE, kept_searches, oldest_first, page
+from tests.simulation.page import HEADING, kept_searches, oldest_first, section
 from tests.simulation.play import Plan
 from tests.simulation.rules import COUNTS, GRID, GROWING, HOURS, SESSIONS, Rules
 from tests.simulation.search import Search, after
 from tests.simulation.writers import Fault, Held, Point, Stage, Writer
-from tests.support.evidence import without_notice
+from tests.support import evidence
 
 
 def batch(number: int, first: int, last: int, before: float | None, after: float) -> dict[str, object]:
@@ -106,17 +106,18 @@ def test_the_id_of_a_plan_is_read_as_it_is_written() -> None:
         assert str(Plan.parse(text)) == text
 
 
-def test_the_page_adds_up_the_kinds_of_a_scene_and_names_the_commits_of_its_runs() -> None:
+def test_the_section_adds_up_the_runs_of_a_kind_and_names_the_commits_of_its_searches() -> None:
     first, second = {"commit": "abc1234", "date": "2026-01-02"}, {"commit": "def1234", "date": "2026-01-01"}
     numbers = {"points": 10, "plans": 11, "runs": 7, "states": 3, "failing": 0}
     kinds = {"none": {**first, **numbers}, "refused": {**second, **numbers}}
-    text = page({"a": kinds})
-    assert "| `a` | 10 | 22 | 14 | 6 | 0 | 7 | 7 |" in text
-    assert "- commit def1234 (2026-01-01): 1\n- commit abc1234 (2026-01-02): 1\n" in text
+    text = section({"a-b.grid": kinds, "b-a.grid": {"lost": {**first, **numbers, "failing": 2}}})
+    assert "**2 scenes, 20 points, 33 plans, 21 runs, of which 9 ended in a state of their own; 2 plans" in text
+    assert "| `grid` | 21 | `a-b`, **`b-a`** |" in text
+    assert "- commit def1234 (2026-01-01): 1\n- commit abc1234 (2026-01-02): 2\n" in text
 
 
-def test_the_page_in_the_documentation_is_of_the_searches_that_are_stored() -> None:
-    assert without_notice(PAGE.read_text()) == page(kept_searches())
+def test_the_section_in_the_documentation_is_of_the_searches_that_are_stored() -> None:
+    assert evidence.section(evidence.EVIDENCE.read_text(), HEADING) == section(kept_searches())
 
 
 def test_searches_that_never_ran_come_first_and_then_those_of_longest_ago() -> None:

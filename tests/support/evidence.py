@@ -1,7 +1,7 @@
 """Runs that documents quote, as `commit abc1234 (2026-11-22)`: a page with an old run says so in its first line.
 
 A run is old once files of the protocols have changed since its commit. `python -m tests.support.evidence`, and so
-`make pages`, writes that line into each page, or removes it.
+`make pages`, writes that line into each page, or removes it. Each generator of docs/evidence.md writes its own section.
 """
 
 import re
@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-PAGES: Final = tuple(ROOT / "docs" / name for name in ("faults.md", "performance.md", "simulation.md"))
+EVIDENCE: Final = ROOT / "docs" / "evidence.md"
+PAGES: Final = (EVIDENCE, ROOT / "docs" / "performance.md")
 PROTOCOLS: Final = ("connector", "pipeline/results", "pipeline/service", "pipeline/tables")
-_WRITTEN: Final = (*("docs/faults.md", "docs/simulation.md"), *("tests/chaos/kept.json", "tests/simulation/kept.json"))
+_WRITTEN: Final = ("docs/evidence.md", "tests/chaos/kept.json", "tests/simulation/kept.json")
 """Files that runs write: another run at the same commit has the same code."""
 _QUOTED: Final = re.compile(r"commit ([0-9a-f]{7,40})\+?\s\((\d{4}-\d\d-\d\d)\)")
 _NOTICE: Final = re.compile(r"\*\*Part of this page is old:\*\* .*?\n\n", re.DOTALL)
@@ -83,6 +84,24 @@ def _notice(run: Run) -> str:
 def write(page: Path, text: str) -> None:
     """Writes a page with its notice. Without a history of git the age of its runs is unknown, and it has no notice."""
     page.write_text(with_notice(text) if has_history() else text)
+
+
+def section(text: str, heading: str) -> str:
+    """Returns the section of a page from a heading of level 2 to the next heading of that level, or to the end."""
+    found = re.search(rf"^{re.escape(heading)}\n.*?(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    if not found:
+        raise ValueError(f"the page has no heading '{heading}': add it where the section belongs")
+    return found[0].rstrip() + "\n"
+
+
+def with_section(text: str, new: str) -> str:
+    """Returns a page with a section in place of its section of the same heading."""
+    return text.replace(section(text, new.partition("\n")[0]), new)
+
+
+def write_section(new: str) -> None:
+    """Writes one section of docs/evidence.md, and leaves what other generators wrote."""
+    write(EVIDENCE, with_section(EVIDENCE.read_text(), new))
 
 
 def renew(pages: Iterable[Path] = PAGES) -> None:
