@@ -13,14 +13,14 @@ from pathlib import Path
 # The connectors are 4.0.0 with PySpark 4.0.5: the API of sources did not change. Commons Pool is their only dependency
 # that Spark does not include.
 SPARK = (
-    "io.delta:delta-spark_4.0_2.13:4.4.0",
-    "io.delta:delta-storage:4.4.0",
     "org.apache.commons:commons-pool2:2.12.0",
     "org.apache.kafka:kafka-clients:3.9.2",
     "org.apache.spark:spark-avro_2.13:4.0.0",
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
     "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
 )
+# The service needs no Delta in Spark: delta-rs writes its tables.
+DELTA = ("io.delta:delta-spark_4.0_2.13:4.4.0", "io.delta:delta-storage:4.4.0")
 # Hadoop's client of S3, at Spark's version of Hadoop, with the modules of the AWS SDK that it needs: hadoop-aws depends
 # on a bundle of all modules, which has 558 MB. Central lacks a module in the SDK's version 2.24, which the bundle has.
 S3 = ("org.apache.hadoop:hadoop-aws:3.4.1",)
@@ -64,12 +64,12 @@ JDBC = ("org.postgresql:postgresql:42.7.8",)
 
 HEADER = """\
 # Every jar that Tidemark fetches, with its SHA-256. Written by `dev.lock_jars`, read by `pipeline/runtime/jars.py`.
-# spark: on the class path of driver and executors. s3: also, if executors read and write a warehouse in S3. broker:
-# the Kafka broker of the demo and the tests.
+# spark: on the class path of driver and executors. delta: for a Spark session that reads the tables. s3: also, if
+# executors read and write a warehouse in S3. broker: the Kafka broker of the demo and the tests.
 """
 COMPILER_HEADER = """\
-# The compiler of the connector, with its SHA-256; it needs a Java to run in, but no JDK. Written by `dev.lock_jars`, read
-# by `dev.connector`.
+# The compiler of the connector, with its SHA-256; it needs a Java to run in, but no JDK. Written by `dev.lock_jars`,
+# read by `dev.connector`.
 """
 FLINK_HEADER = """\
 # Flink's jars, with their SHA-256, for `make flink` and `make bench`. Written by `dev.lock_jars`, read by `dev.flink`.
@@ -122,6 +122,7 @@ def main() -> None:
     """Resolves all sets of jars and replaces the repository's locks."""
     sections = {
         "spark": resolve(SPARK, transitive=False),
+        "delta": resolve(DELTA, transitive=False),
         "s3": resolve(S3, transitive=False) | aws_sdk(),
         "broker": resolve(BROKER, transitive=True),
     }

@@ -21,6 +21,7 @@ _NOT_FOUND: Final = 3
 _STORE_THREADS: Final = ("publisher", "status-reader")
 """Names of threads that may wait for a store."""
 _VERBS: Final = {
+    "setup": ("tidemark.pipeline.commands.setup:setup", "Download what `run` needs, for a start without a network."),
     "run": ("tidemark.pipeline.commands.run:run", "Read the topic and update the tables until stopped."),
     "check": ("tidemark.pipeline.commands.check:check", "Check whether `run` would start. Changes nothing."),
     "config": ("tidemark.pipeline.commands.config:config", "Show the settings and the source of each."),

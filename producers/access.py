@@ -10,7 +10,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 from tidemark.command_line.verbs import SectionOption
 from tidemark.kafka_access.secrets import secret_names
 from tidemark.kafka_access.settings import Access
-from tidemark.producers.errors import SetupError
+from tidemark.producers.errors import SetUpError
 
 
 class _Settings(BaseSettings):
@@ -37,7 +37,7 @@ def access_options() -> list[SectionOption]:
 
 
 def access_of(options: Namespace) -> Access:
-    """Returns the credentials of options and environment; options win. Raises SetupError if they contradict."""
+    """Returns the credentials of options and environment; options win. Raises SetUpError if they contradict."""
     given: dict[str, Any] = {}
     for name, value in vars(options).items():
         if value is not None and name.startswith("kafka__"):
@@ -47,11 +47,11 @@ def access_of(options: Namespace) -> Access:
         return _Settings(kafka=given).kafka  # type: ignore[arg-type] # pydantic accepts a dict and merges the environment
     except ValidationError as error:
         problems = ((".".join(map(str, problem["loc"])), problem["msg"]) for problem in error.errors())
-        raise SetupError(
+        raise SetUpError(
             "; ".join(f"{name}: {message.removeprefix('Value error, ')}" for name, message in problems)
         ) from error
     except SettingsError as error:
-        raise SetupError(str(error)) from error
+        raise SetUpError(str(error)) from error
 
 
 def _options(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -24,7 +24,7 @@ from tidemark.producers.truth import Truth
 def execute(options: Namespace) -> str:
     """Sends until the end or a signal, writes the truth file, and returns the summary to print.
 
-    Raises SetupError before anything is sent, DeliveryError if not all records were acknowledged; then there is no
+    Raises SetUpError before anything is sent, DeliveryError if not all records were acknowledged; then there is no
     truth file, because it is not known which records arrived.
     """
     plan = configure.plan(options, _now_ms())

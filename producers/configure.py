@@ -10,7 +10,7 @@ from pathlib import Path
 from tidemark.producers.access import access_of
 from tidemark.producers.broker import Target
 from tidemark.producers.delivery import Delivery
-from tidemark.producers.errors import SetupError
+from tidemark.producers.errors import SetUpError
 from tidemark.producers.run import Pace
 from tidemark.producers.simulate import Disorder, Site
 from tidemark.producers.truth import is_truth_file
@@ -29,15 +29,15 @@ class Plan:
 
 @contextmanager
 def as_setup_errors() -> Iterator[None]:
-    """Turns a ValueError of its block into a SetupError."""
+    """Turns a ValueError of its block into a SetUpError."""
     try:
         yield
     except ValueError as error:
-        raise SetupError(str(error)) from error
+        raise SetUpError(str(error)) from error
 
 
 def plan(options: Namespace, now_ms: int) -> Plan:
-    """Returns the configuration of the options. Raises SetupError if they contradict each other."""
+    """Returns the configuration of the options. Raises SetUpError if they contradict each other."""
     event_rate = _event_rate(options)
     _check_name(options)
     with as_setup_errors():
@@ -51,24 +51,24 @@ def plan(options: Namespace, now_ms: int) -> Plan:
 
 
 def _check_name(options: Namespace) -> None:
-    """Raises SetupError if a named run could not be repeated: to resume, it must make the same steps again."""
+    """Raises SetUpError if a named run could not be repeated: to resume, it must make the same steps again."""
     if options.delivery is Delivery.EXACTLY_ONCE and not options.name:
-        raise SetupError("exactly-once delivery needs --name, which identifies the run's transactions")
+        raise SetUpError("exactly-once delivery needs --name, which identifies the run's transactions")
     if options.name and (options.rate or options.start_time is None or options.event_rate is None):
-        raise SetupError("--name needs --rate 0, --event-rate and --start-time: a run by the clock cannot be repeated")
+        raise SetUpError("--name needs --rate 0, --event-rate and --start-time: a run by the clock cannot be repeated")
 
 
 def check_truth(path: Path | None) -> None:
-    """Raises SetupError if no truth file can be written to `path`; changes nothing.
+    """Raises SetUpError if no truth file can be written to `path`; changes nothing.
 
     Only an earlier truth file is replaced: as root, even the removal of a device would succeed.
     """
     if path is None:
         return
     if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
-        raise SetupError(f"cannot write the truth to {path}: no such writable folder; correct --truth")
+        raise SetUpError(f"cannot write the truth to {path}: no such writable folder; correct --truth")
     if path.exists() and not is_truth_file(path):
-        raise SetupError(f"{path} exists and is not a truth file; choose another file with --truth")
+        raise SetUpError(f"{path} exists and is not a truth file; choose another file with --truth")
 
 
 def _disorder(options: Namespace) -> Disorder:
@@ -93,7 +93,7 @@ def _event_rate(options: Namespace) -> float | None:
         return None
     event_rate: float = options.rate if options.event_rate is None else options.event_rate
     if event_rate == 0:
-        raise SetupError("a backlog's event time would not advance; set --event-rate above 0")
+        raise SetUpError("a backlog's event time would not advance; set --event-rate above 0")
     return event_rate
 
 
@@ -104,6 +104,6 @@ def _start_ms(options: Namespace, event_rate: float | None, now_ms: int) -> int:
     if event_rate is None:
         return now_ms
     if options.events is None:
-        raise SetupError("--event-rate needs --events or --start-time to compute the start")
+        raise SetUpError("--event-rate needs --events or --start-time to compute the start")
     events: int = options.events
     return now_ms - round(events / event_rate * 1000)

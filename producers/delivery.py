@@ -13,7 +13,7 @@ from typing import Final
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from tidemark.producers.broker import Target
-from tidemark.producers.errors import DeliveryError, SetupError
+from tidemark.producers.errors import DeliveryError, SetUpError
 
 _SHORTEST_TRANSACTION_MS: Final = 1_000
 """The minimum of librdkafka."""
@@ -60,11 +60,11 @@ class Progress:
         )
 
     def position(self) -> int:
-        """Returns the committed number of acts, 0 for a new name. Raises SetupError if the broker does not answer."""
+        """Returns the committed number of acts, 0 for a new name. Raises SetUpError if the broker does not answer."""
         try:
             offsets = self._group.committed([TopicPartition(self._topic, 0)], timeout=self._timeout_s)
         except KafkaException as error:
-            raise SetupError(f"the broker did not return the progress of the run ({error.args[0].str()})") from error
+            raise SetUpError(f"the broker did not return the progress of the run ({error.args[0].str()})") from error
         return max(offsets[0].offset, 0)
 
     @contextmanager

@@ -1,7 +1,7 @@
 """Errors of the producers and their exit codes.
 
 ProducerError
-├── SetupError      exit 2: an option, the topic or the broker's address is wrong
+├── SetUpError      exit 2: an option, the topic or the broker's address is wrong
 └── DeliveryError   exit 1: the broker did not acknowledge every record
 """
 
@@ -12,7 +12,7 @@ class ProducerError(Exception):
     exit_code = 1
 
 
-class SetupError(ProducerError):
+class SetUpError(ProducerError):
     """A configuration error; nothing was sent."""
 
     exit_code = 2

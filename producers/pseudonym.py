@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from tidemark.command_line.counts import counted
-from tidemark.producers.errors import SetupError
+from tidemark.producers.errors import SetUpError
 
 _SHORTEST: Final = 32
 _HEX_DIGITS: Final = 32
@@ -19,14 +19,14 @@ class Pseudonyms:
 
     @classmethod
     def from_file(cls, path: Path) -> "Pseudonyms":
-        """Reads the salt from a file. Raises SetupError if it is missing or shorter than 32 characters."""
+        """Reads the salt from a file. Raises SetUpError if it is missing or shorter than 32 characters."""
         try:
             salt = path.read_bytes().strip()
         except OSError as error:
-            raise SetupError(f"the salt cannot be read from {path}: {error.strerror}; {_advice(path)}") from error
+            raise SetUpError(f"the salt cannot be read from {path}: {error.strerror}; {_advice(path)}") from error
         if len(salt) < _SHORTEST:
             size = counted(len(salt), "character")
-            raise SetupError(f"the salt in {path} has {size}, fewer than {_SHORTEST}; {_advice(path)}")
+            raise SetUpError(f"the salt in {path} has {size}, fewer than {_SHORTEST}; {_advice(path)}")
         return cls(salt)
 
     def pseudonym_of(self, *fields: str | bytes) -> str:

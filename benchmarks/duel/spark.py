@@ -11,6 +11,7 @@ from pyspark.sql.avro.functions import from_avro
 from benchmarks.duel.contestant import Contestant
 from benchmarks.duel.scenario import Cell, Kind
 from benchmarks.duel.tables import delta_cells
+from benchmarks.peers.delta import JAR_SETS, TUNED
 from benchmarks.peers.textbook import body, windows_of
 from tidemark.pipeline.kafka.clients import consumer_options
 from tidemark.pipeline.runtime.spark import spark_session
@@ -45,7 +46,7 @@ class Textbook(Contestant):
 
 def main(bootstrap_servers: str, topic: str, folder: str) -> None:
     """Runs the job until the process is killed."""
-    spark = spark_session(SparkSettings())
+    spark = spark_session(SparkSettings(conf=TUNED), jar_sets=JAR_SETS)
     options = consumer_options(KafkaSettings(bootstrap_servers=bootstrap_servers, topic=topic))
     source = spark.readStream.format("kafka").options(**options)
     records = source.option("subscribe", topic).option("startingOffsets", "earliest").load()

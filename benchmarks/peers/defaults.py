@@ -6,6 +6,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.avro.functions import from_avro
 
 from benchmarks.peers import textbook
+from benchmarks.peers.delta import EXTENSION, JAR_SETS
 from benchmarks.task import Drain, Task, serve, task_argument
 from tidemark.pipeline.runtime.jars import jars_of
 from tidemark.pipeline.runtime.java import use_java
@@ -33,11 +34,9 @@ def _session() -> SparkSession:
     use_java()
     return (
         SparkSession.builder.appName("textbook")
-        .config(map={**CLOSED})
+        .config(map={**CLOSED, **EXTENSION})
         .master("local[*]")
-        .config("spark.jars", ",".join(map(str, jars_of("spark"))))
-        .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
-        .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+        .config("spark.jars", ",".join(str(jar) for name in JAR_SETS for jar in jars_of(name)))
         .getOrCreate()
     )
 

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
 from benchmarks.peers import textbook
+from benchmarks.peers.delta import JAR_SETS, TUNED
 from benchmarks.peers.own_schemas import writer_and_reader_schema
 from benchmarks.task import Drain, Task, serve, task_argument
 from tidemark.pipeline.kafka.clients import source_options
@@ -18,7 +19,7 @@ from tidemark.pipeline.settings.model import BatchSettings, KafkaSettings, Spark
 
 def drain(task: Task, folder: Path) -> Drain:
     """Drains in batches of `task.batch`."""
-    spark = spark_session(SparkSettings(conf=task.conf))
+    spark = spark_session(SparkSettings(conf={**TUNED, **task.conf}), jar_sets=JAR_SETS)
     kafka = KafkaSettings(bootstrap_servers=task.bootstrap_servers, topic=task.topic)
     options = source_options(kafka, BatchSettings(max_records=task.batch or task.events), {})
     # A textbook job starts at the start of the topic.

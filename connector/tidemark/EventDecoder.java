@@ -13,7 +13,7 @@ import org.apache.spark.sql.vectorized.ColumnVector;
 final class EventDecoder implements ValueDecoder {
     private final Input in = new Input();
     private final Map<UUID, Step[]> plans = new HashMap<>();
-    private final Target[] columns;
+    private final ColumnWriter[] columns;
     private final boolean hasLongIds;
     private long lastHigh;
     private long lastLow;
@@ -22,18 +22,18 @@ final class EventDecoder implements ValueDecoder {
     /** Makes the steps of all schemas of {@code events}, for a number of rows. */
     EventDecoder(EventColumns events, int rows) {
         hasLongIds = events.hasLongIds();
-        columns = events.columns().stream().map(each -> Target.column(each.type(), rows)).toArray(Target[]::new);
-        events.writers().forEach((id, writer) -> plans.put(Frame.key(id), Flat.steps(id, writer, events.columns(), columns)));
+        columns = events.columns().stream().map(each -> ColumnWriter.column(each.type(), rows)).toArray(ColumnWriter[]::new);
+        events.writers().forEach((id, writer) -> plans.put(Frame.key(id), RecordSteps.steps(id, writer, events.columns(), columns)));
     }
 
     @Override
     public ColumnVector[] vectors() {
-        return Arrays.stream(columns).map(Target::vector).toArray(ColumnVector[]::new);
+        return Arrays.stream(columns).map(ColumnWriter::vector).toArray(ColumnVector[]::new);
     }
 
     @Override
     public void reset() {
-        for (Target column : columns) {
+        for (ColumnWriter column : columns) {
             column.reset();
         }
     }
@@ -58,7 +58,7 @@ final class EventDecoder implements ValueDecoder {
 
     @Override
     public void putNull(int row) {
-        for (Target column : columns) {
+        for (ColumnWriter column : columns) {
             column.putNull(row);
         }
     }

@@ -57,7 +57,7 @@ final class Input {
         return within(count);
     }
 
-    boolean truth() {
+    boolean readBoolean() {
         byte value = bytes[skip(1)];
         if (value != 0 && value != 1) {
             throw Malformed.INSTANCE;

@@ -13,15 +13,15 @@ final class JsonColumn {
     private static final long[] POWERS = {1, 10, 100, 1_000, 10_000, 100_000, 1_000_000};
 
     private final JsonFields.Field field;
-    private final Target target;
+    private final ColumnWriter target;
     private boolean isSet;
 
     JsonColumn(JsonFields.Field field, int rows) {
         this.field = field;
-        target = Target.column(field.type(), rows);
+        target = ColumnWriter.column(field.type(), rows);
     }
 
-    Target target() {
+    ColumnWriter target() {
         return target;
     }
 

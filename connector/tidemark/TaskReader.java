@@ -20,8 +20,8 @@ final class TaskReader implements PartitionReader<ColumnarBatch> {
 
     private final ValueDecoder decoder;
     private final IdHeaders idHeaders;
-    private final Slices keys = new Slices(DataTypes.BinaryType, ROWS);
-    private final Slices values = new Slices(DataTypes.BinaryType, ROWS);
+    private final TextColumn keys = new TextColumn(DataTypes.BinaryType, ROWS);
+    private final TextColumn values = new TextColumn(DataTypes.BinaryType, ROWS);
     private final OnHeapColumnVector partitions = new OnHeapColumnVector(ROWS, DataTypes.IntegerType);
     private final OnHeapColumnVector offsets = new OnHeapColumnVector(ROWS, DataTypes.LongType);
     private final OnHeapColumnVector timestamps = new OnHeapColumnVector(ROWS, DataTypes.LongType);
@@ -84,7 +84,7 @@ final class TaskReader implements PartitionReader<ColumnarBatch> {
         return bytes == null || bytes.hasArray() ? bytes : ByteBuffer.allocate(bytes.remaining()).put(bytes.duplicate()).flip();
     }
 
-    private static void put(ByteBuffer bytes, Slices column, int row) {
+    private static void put(ByteBuffer bytes, TextColumn column, int row) {
         if (bytes == null) {
             column.putNull(row);
         } else {

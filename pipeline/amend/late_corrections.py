@@ -22,7 +22,7 @@ from tidemark.pipeline.instants import now_ms
 from tidemark.pipeline.results.corrections import CorrectedEvent, Corrections, known_corrections
 from tidemark.pipeline.results.kind_registry import kind_of
 from tidemark.pipeline.results.layout import check_results
-from tidemark.pipeline.results.retention import removed
+from tidemark.pipeline.results.retention import removed_until
 from tidemark.pipeline.runtime.spark import spark_session
 from tidemark.pipeline.settings.load import require
 from tidemark.pipeline.settings.model import Settings
@@ -107,7 +107,9 @@ def _decided(
     late = late_events(dead, schemas_of(settings), policy, now, hidden=hidden)
     events = _filtered(late, chosen).toArrow().to_pylist()
     finality = Finality.of(settings.warehouse, policy, ledger, now)
-    gone = {report.name: removed(DeltaTable(result_of(report).uri(settings.warehouse))) for report in policy.reports}
+    removed = {
+        report.name: removed_until(DeltaTable(result_of(report).uri(settings.warehouse))) for report in policy.reports
+    }
     policies = {epoch: opening.policy for epoch, opening in openings.items()}
     corrected = CorrectionOutcome([], Counter())
     for event in sorted(events, key=lambda event: (event[c.PARTITION], event[c.OFFSET])):
@@ -115,18 +117,18 @@ def _decided(
         for consumer in policies[event[c.BATCH] // EPOCH].consumers:
             position = CorrectedEvent(consumer.name, event[c.TOPIC], event[c.PARTITION], event[c.OFFSET])
             if consumer.name in finality.until and position not in known:
-                _decide(corrected, event, consumer, finality, gone.get(consumer.name, 0))
+                _decide(corrected, event, consumer, finality, removed.get(consumer.name, 0))
     return corrected
 
 
-def _decide(corrected: CorrectionOutcome, event: Row, consumer: Consumer, finality: Finality, gone: int) -> None:
-    """Adds the rows of an event to `corrected`, or counts it as waiting. Windows up to `gone` were removed by age."""
+def _decide(corrected: CorrectionOutcome, event: Row, consumer: Consumer, finality: Finality, removed: int) -> None:
+    """Adds the rows of an event to `corrected`, or counts it as waiting. Retention removed windows up to `removed`."""
     missed = _missed(event, consumer)
     if not finality.holds(event, consumer, missed):
         corrected.waiting[consumer.name] += 1
         return
     final = finality.until[consumer.name]
-    corrected.rows.extend(row for row in _added(event, consumer, missed, final) if row[c.WINDOW_END_MS] > gone)
+    corrected.rows.extend(row for row in _added(event, consumer, missed, final) if row[c.WINDOW_END_MS] > removed)
 
 
 def _dead_letters(warehouse: str, reasons: Sequence[str]) -> pa.Table:

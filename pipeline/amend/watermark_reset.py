@@ -20,7 +20,7 @@ from tidemark.pipeline.instants import moment, now_ms
 from tidemark.pipeline.results import layout
 from tidemark.pipeline.results.kind_registry import kind_of
 from tidemark.pipeline.results.result_table import latest_end
-from tidemark.pipeline.results.retention import removed
+from tidemark.pipeline.results.retention import removed_until
 from tidemark.pipeline.tables.ledger import Ledger, require_warehouse
 from tidemark.pipeline.tables.opening import Opening, Reset
 from tidemark.pipeline.tables.query import rows_of
@@ -49,7 +49,7 @@ def reset(warehouse: str, to_ms: int | None, reason: str, *, confirmed: bool) ->
         raise SetUpError(f"the warehouse {warehouse} has no watermark yet: there is nothing to lower")
     before, now = ledger.opening(rows[0].epoch), now_ms()
     final = _final_until(warehouse, before, now)
-    watermark = max(now - before.policy.strategy.idle_lag_ms, final) if to_ms is None else to_ms
+    watermark = max(now - before.policy.strategy.delay_ms, final) if to_ms is None else to_ms
     if watermark < final:
         raise SetUpError(
             f"windows up to {moment(final).isoformat()} are published already and cannot open again: "
@@ -88,7 +88,7 @@ def _opening(last: LedgerRow, before: Opening, reset: Reset) -> Opening:
 
 def _batch(rows: Sequence[LedgerRow], opening: Opening, watermark: int) -> Batch:
     """Returns a batch without records. Event times that would move the watermark ahead again are forgotten."""
-    now, most = now_ms(), watermark + opening.policy.strategy.idle_lag_ms
+    now, most = now_ms(), watermark + opening.policy.strategy.delay_ms
     states = {row.partition: PartitionState(row.to_offset, now, row.max_event_time) for row in rows}
     lowered = {
         partition: state
@@ -113,7 +113,7 @@ def _final_until(warehouse: str, opening: Opening, now: int) -> int:
     for report in (report for report in _every_report(opening, warehouse) if report.windows.by_time):
         table = find_table(report.name, warehouse)
         ends.append(version_of(panes, f"{MERGED_APP}{report.name}"))
-        ends += [latest_end(table, now), removed(table)] if table else []
+        ends += [latest_end(table, now), removed_until(table)] if table else []
         ends += [_latest_corrected(report, table, corrections)] if table and corrections else []
     return max(*ends, _forgotten_until(warehouse, opening))
 

@@ -26,8 +26,8 @@ class Strategy(ABC):
 
     @property
     @abstractmethod
-    def idle_lag_ms(self) -> int:
-        """While all partitions are idle and the clock moves the watermark, it trails the clock by this much."""
+    def delay_ms(self) -> int:
+        """How far the watermark trails what moves it: events, or the clock, also while all partitions are idle."""
 
     @abstractmethod
     def watermark(self, max_event_time: int | None, now: int) -> int | None:
@@ -46,7 +46,7 @@ class Bounded(Strategy):
     kind: ClassVar[str] = "bounded"
 
     @property
-    def idle_lag_ms(self) -> int:
+    def delay_ms(self) -> int:
         """Equal to the bound."""
         return self.bound_ms
 
@@ -60,7 +60,7 @@ class Punctuated(Strategy):
     """The watermark is the highest event time of a marker."""
 
     marker: str
-    idle_lag_ms: int = 0
+    delay_ms: int = 0
 
     kind: ClassVar[str] = "punctuated"
 
@@ -79,7 +79,7 @@ class TimeLag(Strategy):
     by_clock: ClassVar[bool] = True
 
     @property
-    def idle_lag_ms(self) -> int:
+    def delay_ms(self) -> int:
         """Equal to the lag."""
         return self.lag_ms
 

@@ -65,7 +65,7 @@ class Frontier:
         active = [state for state in partitions.values() if policy.strategy.by_clock or not state.idle]
         # Before the first event no window waits, and old events may still come.
         if not active and policy.all_idle is AllIdle.ADVANCE and self.watermark is not None:
-            return now - policy.strategy.idle_lag_ms
+            return now - policy.strategy.delay_ms
         # A long batch may end after several timeouts: partitions that were silent for longer became idle first.
         last = max((state.last_event_at for state in partitions.values()), default=now)
         states = active or [state for state in partitions.values() if state.last_event_at == last]

@@ -58,19 +58,19 @@ class FoldPlan:
         self._made_of = (schemas, policy, partitions, erased)
         self._to_pseudonym = to_pseudonym
         self.consumers = policy.consumers
-        self.groupings = grid = groupings(policy.consumers)
-        self._records = RecordColumns(schemas, policy, partitions, grid, to_pseudonym, erased)
-        self._group_by = [GROUP, *grid.keys, REJECTED]
-        first, *others = ([GROUP, *keys] for keys in grid.sets)
+        self.groupings = found = groupings(policy.consumers)
+        self._records = RecordColumns(schemas, policy, partitions, found, to_pseudonym, erased)
+        self._group_by = [GROUP, *found.keys, REJECTED]
+        first, *others = ([GROUP, *keys] for keys in found.sets)
         self._sets = [[*first, REJECTED], *others]
-        sums, parts = _sum_columns(policy.consumers), unpacked(grid, partitions)
+        sums, parts = _sum_columns(policy.consumers), unpacked(found, partitions)
         set_id = {_SET: F.grouping_id()} if len(self._sets) > 1 else {}
         self._sums = [value.alias(name) for name, value in (sums | set_id).items()]
-        unchanged = [F.col(name) for name in (*grid.keys, *sums)]
+        unchanged = [F.col(name) for name in (*found.keys, *sums)]
         self._packed = Selection([self._grouping(), F.col(GROUP), boxed(), *unchanged])
         self._unpacked = Selection([F.col(c.GROUPING), *parts, *field_columns(f"{REJECTED}[0]"), *unchanged])
         self._rejected = [F.col(POSITION), F.lit(0).alias(c.GROUPING), *parts, *field_columns(REJECTED)]
-        self._ages, self._age_sums = statistic_columns(grid.keys)
+        self._ages, self._age_sums = statistic_columns(found.keys)
 
     def adapted(
         self, schemas: EventSchemas, policy: Policy, partitions: int, erased: ErasedRecords | None

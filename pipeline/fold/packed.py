@@ -31,12 +31,12 @@ def packed(pane: Column, partitions: int, flags: Sequence[str]) -> Column:
     return reduce(operator.add, bits, number * (1 << len(flags))) if flags else number
 
 
-def unpacked(grid: Groupings, partitions: int) -> list[Column]:
+def unpacked(groupings: Groupings, partitions: int) -> list[Column]:
     """Returns flags, check, partition and the pane's start in milliseconds (null for rejected records) as columns."""
-    flags, number = 1 << len(grid.flags), F.col(GROUP)
+    flags, number = 1 << len(groupings.flags), F.col(GROUP)
     check = (F.expr(f"{GROUP} div {flags}") % _CHECKS).cast("int")
     partition = (F.expr(f"{GROUP} div {flags * _CHECKS}") % partitions).cast("int")
-    pane = F.expr(f"{GROUP} div {flags * _CHECKS * partitions}") * grid.pane_ms - grid.shift_ms
+    pane = F.expr(f"{GROUP} div {flags * _CHECKS * partitions}") * groupings.pane_ms - groupings.shift_ms
     return [
         (number % flags).cast("int").alias(c.FLAGS),
         check.alias(c.CHECK),
@@ -45,21 +45,21 @@ def unpacked(grid: Groupings, partitions: int) -> list[Column]:
     ]
 
 
-def unpacked_rows(rows: pa.Table, grid: Groupings, partitions: int) -> pa.Table:
+def unpacked_rows(rows: pa.Table, groupings: Groupings, partitions: int) -> pa.Table:
     """Returns rows that the driver has with the columns of `unpacked` in place of the number."""
     # No part is negative, so the direction in which a division rounds does not matter.
-    rest, flags = np.divmod(rows[GROUP].to_numpy(), 1 << len(grid.flags))
+    rest, flags = np.divmod(rows[GROUP].to_numpy(), 1 << len(groupings.flags))
     rest, checks = np.divmod(rest, _CHECKS)
     panes, partition = np.divmod(rest, partitions)
-    starts = pa.array(panes * grid.pane_ms - grid.shift_ms, mask=~is_counted(checks))
+    starts = pa.array(panes * groupings.pane_ms - groupings.shift_ms, mask=~is_counted(checks))
     ints = {c.FLAGS: flags, c.CHECK: checks, c.PARTITION: partition}
     parts = {name: pa.array(values.astype(np.int32)) for name, values in ints.items()}
     others = {name: rows[name] for name in rows.column_names if name != GROUP}
     return pa.table({**parts, c.PANE_START: starts, **others})
 
 
-def repacked(grid: Groupings, partitions: int) -> Column:
+def repacked(groupings: Groupings, partitions: int) -> Column:
     """Returns the number for the record as a duplicate: its partition, pane 0 and no flags."""
-    flags = 1 << len(grid.flags)
+    flags = 1 << len(groupings.flags)
     partition = F.expr(f"{GROUP} div {flags * _CHECKS}") % partitions
     return (partition * _CHECKS + int(Check.DUPLICATE)) * flags

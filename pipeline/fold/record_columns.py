@@ -54,14 +54,14 @@ class RecordColumns:
         schemas: EventSchemas,
         policy: Policy,
         partitions: int,
-        grid: Groupings,
+        groupings: Groupings,
         to_pseudonym: ToPseudonym | None,
         erased: ErasedRecords | None,
     ) -> None:
         """Builds the columns; Raises SetUpError if `schemas` lack a field that events or `policy` need."""
         self._reports = policy.reports
         self._partitions = partitions
-        self._grid = grid
+        self._groupings = groupings
         self._erased = erased
         self._to_pseudonym = to_pseudonym or (lambda user: user)
         ids = id_columns() if policy.deduplicate else []
@@ -111,20 +111,20 @@ class RecordColumns:
 
     def _group_columns(self) -> list[Column]:
         """Returns the packed number, the keys, and the stored fields of a rejected record."""
-        check, grid = F.col(c.CHECK), self._grid
-        pane = F.expr(f"({c.TIME} + {grid.shift_ms}) div {grid.pane_ms}")
+        check, of_panes = F.col(c.CHECK), self._groupings
+        pane = F.expr(f"({c.TIME} + {of_panes.shift_ms}) div {of_panes.pane_ms}")
         pane = F.when(is_counted(check), pane).otherwise(0)
         stored = F.struct(*(value.alias(name) for name, value in self._stored_fields().items()))
         user = self._to_pseudonym(F.col(c.USER_ID)).alias(c.USER_ID)
         columns = {c.RECORD_POSITION: record_position(), c.USER_ID: user}
-        keys = [columns.get(key, F.col(key)) for key in grid.keys]
+        keys = [columns.get(key, F.col(key)) for key in of_panes.keys]
         if self._leaves_out:  # without keys they are few rows
             keys = [
                 F.when(check != int(Check.OTHER_KIND), key).alias(name)
-                for key, name in zip(keys, grid.keys, strict=True)
+                for key, name in zip(keys, of_panes.keys, strict=True)
             ]
         return [
-            packed(pane, self._partitions, [self._conditions.get(flag, flag) for flag in grid.flags]).alias(GROUP),
+            packed(pane, self._partitions, [self._conditions.get(flag, flag) for flag in of_panes.flags]).alias(GROUP),
             *keys,
             F.when(~check.isin(*NOT_REJECTED), stored).alias(REJECTED),
         ]
@@ -152,8 +152,8 @@ class RecordColumns:
 def named_sql(policy: Policy, keys: Collection[str] = ()) -> str:
     """Returns SQL that names the `keys` and what a fold of `policy` needs in addition to what every event needs."""
     ids = [c.EVENT_ID] if policy.deduplicate else []
-    grid = groupings(policy.consumers)
-    return ", ".join(filter(None, [policy.strategy.marker, *grid.flags, *grid.keys, *keys, *ids]))
+    found = groupings(policy.consumers)
+    return ", ".join(filter(None, [policy.strategy.marker, *found.flags, *found.keys, *keys, *ids]))
 
 
 def batch_value(value: int, partitions: int) -> Column:

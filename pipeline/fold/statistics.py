@@ -59,9 +59,9 @@ def statistic_columns(keys: Sequence[str]) -> tuple[list[Column], list[Column]]:
     return [*map(F.col, _KEYS[:-1]), age], sums
 
 
-def statistics_of(packed: pa.Table, now: int, grid: Groupings, partitions: int) -> list[Statistic]:
+def statistics_of(packed: pa.Table, now: int, groupings: Groupings, partitions: int) -> list[Statistic]:
     """Computes statistics from packed rows on the driver; `now` is in milliseconds since 1970."""
-    lengths = [_length(packed[name]) for name in _texts(grid.keys)]
+    lengths = [_length(packed[name]) for name in _texts(groupings.keys)]
     sizes = reduce(pc.add, lengths, pc.add(stored_byte_counts(packed), ROW_BYTES))
     ages = _rough_ages(pc.fill_null(pc.subtract(now, packed[c.OLDEST]), 0))
     keys = [c.GROUPING, GROUP]
@@ -69,7 +69,7 @@ def statistics_of(packed: pa.Table, now: int, grid: Groupings, partitions: int) 
         packed.select([*keys, c.RECORDS, c.MAX_EVENT_TIME]).append_column(c.AGE_MS, ages).append_column(_BYTES, sizes)
     )
     functions = [(c.RECORDS, "sum"), (c.MAX_EVENT_TIME, "max"), (_BYTES, "sum")]
-    groups = unpacked_rows(rows.group_by([*keys, c.AGE_MS]).aggregate(functions), grid, partitions)
+    groups = unpacked_rows(rows.group_by([*keys, c.AGE_MS]).aggregate(functions), groupings, partitions)
     groups = groups.select([*_KEYS, *(f"{name}_{function}" for name, function in functions)])
     return [Statistic(*row.values()) for row in groups.to_pylist()]
 

@@ -64,8 +64,8 @@ class Topic:
         partitions = sorted(partition.id for partition in self._described().partitions)
         # First: a record that arrives between two answers is otherwise taken for one of an open transaction.
         ends = self._answers(self._ask(partitions, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED))
-        requests = self._ask(partitions, OffsetSpec.earliest()), self._ask(partitions, OffsetSpec.latest())
-        return TopicOffsets(*map(self._answers, requests), ends)
+        earliest, log_ends = self._ask(partitions, OffsetSpec.earliest()), self._ask(partitions, OffsetSpec.latest())
+        return TopicOffsets(self._answers(earliest), self._answers(log_ends), ends)
 
     def newest(self) -> dict[int, int | None]:
         """Returns the highest Kafka timestamp of each partition, in milliseconds; None: it has no record.

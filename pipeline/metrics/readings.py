@@ -28,7 +28,7 @@ def read(state: ServiceState, policy: Policy, warehouse: str, now: int) -> Readi
         m.ATTEMPTS: {(): state.attempts},
         m.BATCHES: {(): state.batches},
         m.BATCH_DURATION: {(step.value,): histogram.read() for step, histogram in state.steps.items()},
-        m.BOUND: {(): policy.strategy.idle_lag_ms / 1000},
+        m.BOUND: {(): policy.strategy.delay_ms / 1000},
         m.BUILD: {_BUILD: 1},
         m.CERTIFICATE_END: {(use,): end / 1000 for use, end in state.certificate_ends.items()},
         m.EPOCH: {} if state.epoch is None else {(warehouse, state.warehouse_id): state.epoch},

@@ -48,12 +48,7 @@ class View:
         """Returns the statements that create the view with its comments."""
         name = engine.quoted(self.name)  # a report may be called `order`
         if engine is Engine.SPARK:
-            columns = ", ".join(
-                f"{engine.quoted(column)} COMMENT {_spark_text_sql(text)}" for column, text in self.columns.items()
-            )
-            return [
-                f"CREATE OR REPLACE VIEW {name} ({columns}) COMMENT {_spark_text_sql(self.comment)} AS {self.query}"
-            ]
+            return [f"CREATE OR REPLACE VIEW {self._in_spark()}"]
         return [
             f"CREATE OR REPLACE VIEW {name} AS {self.query}",
             f"COMMENT ON VIEW {name} IS {text_sql(self.comment)}",
@@ -62,6 +57,17 @@ class View:
                 for column, text in self.columns.items()
             ),
         ]
+
+    def temporary(self) -> str:
+        """Returns the statement that creates the view in a session of Spark."""
+        return f"CREATE OR REPLACE TEMPORARY VIEW {self._in_spark()}"
+
+    def _in_spark(self) -> str:
+        """Returns the definition, with its comments."""
+        columns = ", ".join(
+            f"{Engine.SPARK.quoted(column)} COMMENT {_spark_text_sql(text)}" for column, text in self.columns.items()
+        )
+        return f"{Engine.SPARK.quoted(self.name)} ({columns}) COMMENT {_spark_text_sql(self.comment)} AS {self.query}"
 
 
 def views(warehouse: str, engine: Engine) -> list[View]:

@@ -21,7 +21,7 @@ from tidemark.pipeline.event_time.windows.base import Window
 from tidemark.pipeline.instants import utc_sql
 from tidemark.pipeline.results.applied import corrections_of, with_corrections
 from tidemark.pipeline.results.result_kind import WindowKind
-from tidemark.pipeline.results.retention import removed
+from tidemark.pipeline.results.retention import removed_until
 from tidemark.pipeline.tables.handle import Handle
 from tidemark.pipeline.tables.query import Row, query, rows_of
 from tidemark.pipeline.tables.schemas import CORRECTIONS, find_table
@@ -107,7 +107,7 @@ def _apply(handle: Handle, kind: WindowKind[Any], missing: Sequence[Row]) -> boo
     """Replaces the windows that the corrections change; False if another commit came first."""
     versions = [Transaction(CORRECTED_APP, missing[-1]["correction"]), handle.amending()]
     # A row that was removed by age would return with these events only.
-    rows = [row for row in missing if row[c.WINDOW_END_MS] > removed(handle.table)]
+    rows = [row for row in missing if row[c.WINDOW_END_MS] > removed_until(handle.table)]
     if not rows:
         return handle.swap(kind.spec.schema.empty_table(), by=None, transactions=versions)
     closed_until = Sql(utc_sql(handle.last(CLOSED_APP)))

@@ -27,7 +27,7 @@ SELECT max(batch) AS last FROM ledger WHERE batch < (
 """
 
 
-def removed(table: DeltaTable) -> int:
+def removed_until(table: DeltaTable) -> int:
     """Returns the last end of a window (ms), or last batch, whose rows were removed by age; 0 if no rows were."""
     return version_of(table, REMOVED_APP)
 
@@ -56,7 +56,7 @@ def remove_by_age(
 
 def _remove(handle: Handle, where: str, until: int, batch: int) -> None:
     """Removes rows and records `until`, unless rows were removed as far before."""
-    while until > removed(handle.table):
+    while until > removed_until(handle.table):
         versions = [Transaction(REMOVED_APP, until), handle.amending()]
         if handle.remove(where, by=batch, transactions=versions):
             return

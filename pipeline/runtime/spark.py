@@ -28,14 +28,11 @@ JVM_OPTIONS: Final = "-XX:+UseParallelGC"
 REDACTED: Final = "(?i)secret|password|token|access[.]?key|jaas[.]config|ssl[.]keystore|private key"
 """Spark's own expression, extended for Kafka's clients: Spark displays no option with such a name or value."""
 _ALWAYS: Final = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
     # A condition without a value, such as a division by zero, is not met: one record must not stop the service.
     "spark.sql.ansi.enabled": "false",
     # Small results in many tasks cost seconds per batch.
     "spark.sql.adaptive.enabled": "false",
-    "spark.databricks.delta.snapshotPartitions": "1",
     # The rows of a fold are cached and read twice: compressing them took a twentieth of the CPU of a drain.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
     # A fold that was estimated as small and is larger than this is fetched in pieces.

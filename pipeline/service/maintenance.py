@@ -36,7 +36,7 @@ class Maintenance:
         """Maintains one table, or makes one merge, per step. Raises DeltaError or OSError if the store refuses."""
         warehouse, results, now = self._resources.warehouse, results_of(batch.policy), self._resources.now()
         ids, many_files = [EVENT_IDS] if batch.policy.deduplicate else [], self._resources.tuning.small_files
-        certain = certain_watermark(batch.after, batch.policy.strategy.idle_lag_ms, now)
+        certain = certain_watermark(batch.after, batch.policy.strategy.delay_ms, now)
         too_late, closed = lateness.finals(batch.policy.reports, certain)
         yield from self._compaction.steps(batch.batch_id, too_late, closed)
         if self._aged_at is None or now - self._aged_at >= _AGE_EVERY_MS:

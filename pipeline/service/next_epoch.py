@@ -83,21 +83,23 @@ class NextEpoch:
         return _consumers(self.opening) - _consumers(self.earlier[-1]) if self.earlier else set()
 
     @property
-    def removed(self) -> set[str]:
+    def missing_now(self) -> set[str]:
         """Consumers of panes that only the epoch before has."""
         return _consumers(self.earlier[-1]) - _consumers(self.opening) if self.earlier else set()
 
     @property
-    def dropped(self) -> set[str]:
+    def lost_since_last_batch(self) -> set[str]:
         """Consumers of panes that an opening has and the next opening lacks."""
         names = [_consumers(opening) for opening in (*self.earlier, self.opening)]
         return {name for before, after in pairwise(names) for name in before - after}
 
     @property
-    def final(self) -> dict[str, int]:
+    def closed_reports(self) -> dict[str, int]:
         """The time in ms up to which each dropped report is final, by name."""
-        gone = {*self.opening.closed} - _consumers(self.opening) | self.dropped if self.earlier else set()
-        return {name: time for name, time in self.opening.closed.items() if name in gone}
+        if not self.earlier:
+            return {}
+        names = {*self.opening.closed} - _consumers(self.opening) | self.lost_since_last_batch
+        return {name: time for name, time in self.opening.closed.items() if name in names}
 
     @property
     def is_reset(self) -> bool:
@@ -113,7 +115,7 @@ class NextEpoch:
         if not self.earlier or not all(opening.policy.deduplicate for opening in (*self.earlier, self.opening)):
             return rules.NEVER
         before = self.earlier[0].policy
-        certain = certain_watermark(self.batch.before, before.strategy.idle_lag_ms, self.batch.folded_at)
+        certain = certain_watermark(self.batch.before, before.strategy.delay_ms, self.batch.folded_at)
         return lateness.finals(before.reports, certain).too_late
 
     def last_policy(self, with_panes: Container[str]) -> Policy | None:
@@ -122,7 +124,7 @@ class NextEpoch:
         Their windows may have fired without being published, and a reset opened some again. Without panes an earlier
         start came that far, and their results cannot be recomputed.
         """
-        before, names = self.earlier[0].policy, {name for name in self.dropped if name in with_panes}
+        before, names = self.earlier[0].policy, {name for name in self.lost_since_last_batch if name in with_panes}
         put_back = min((opening.reset.watermark for opening in self.earlier if opening.reset), default=rules.NEVER)
         reports = tuple(
             replace(report, closed_before_ms=min(report.closed_before_ms, put_back))

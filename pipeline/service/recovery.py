@@ -129,19 +129,19 @@ def _drop_reports(epoch: NextEpoch, resources: Resources) -> None:
     warehouse, batch_id = resources.warehouse, epoch.batch.batch_id
     for name in epoch.added:
         _log.info("report_added", report=name, counts="later events only")
-    for name in epoch.removed:
+    for name in epoch.missing_now:
         # Totals over all time are never dropped.
         open_windows = "retained" if name == UserTotals.name else "dropped"
         _log.info("report_removed", report=name, table="stays", open_windows=open_windows)
-    if epoch.dropped and (policy := epoch.last_policy(housekeeping.pane_starts(warehouse))):
+    if epoch.lost_since_last_batch and (policy := epoch.last_policy(housekeeping.pane_starts(warehouse))):
         firings, _ = window_states.at_start(_states(resources, policy), epoch.batch.after.watermark, batch_id)
         publication = Publication(warehouse, kinds_of(warehouse, policy, resources.large, resources.tuning))
         publication.publish(window_states.due(firings), batch_id)
-    reports = layout.stored_reports(epoch.final, warehouse)
+    reports = layout.stored_reports(epoch.closed_reports, warehouse)
     for report in reports:
         # Close before the panes go: without them the result could not be recomputed.
-        if published(warehouse, result_of(report)).closed_until < epoch.final[report.name]:
-            Results(warehouse, result_of(report)).close(batch_id, epoch.final[report.name])
+        if published(warehouse, result_of(report)).closed_until < epoch.closed_reports[report.name]:
+            Results(warehouse, result_of(report)).close(batch_id, epoch.closed_reports[report.name])
     # An earlier start has removed those of most reports.
     left = housekeeping.pane_starts(warehouse) if reports else {}
     with_panes = [result_of(report) for report in reports if report.name in left]

@@ -47,7 +47,7 @@ class Files:
         """Their URIs."""
         return [f"{self.folder}/{path}" for path in self.paths]
 
-    def removed(self, *, data_change: bool = True) -> list[RemoveAction]:
+    def remove_actions(self, *, data_change: bool = True) -> list[RemoveAction]:
         """Returns the actions that remove them from a table; `data_change` is false if their rows stay in it."""
         now_ms, values = instants.now_ms(), dict[str, str | None](self.partition)
         return [

@@ -111,7 +111,7 @@ class Handle:
         Returns False, and deletes the new files, if one of the files is no longer part of the table because another
         commit has rewritten it. `data_change` is false if the rows stay the same.
         """
-        actions: list[AddAction | RemoveAction] = [*gone.removed(data_change=data_change), *new]
+        actions: list[AddAction | RemoveAction] = [*gone.remove_actions(data_change=data_change), *new]
         while {*gone.paths} <= {*pa.table(self.table.get_add_actions())["path"].to_pylist()}:
             if self.commit(actions, by=by, transactions=transactions):
                 return True

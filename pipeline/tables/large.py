@@ -94,7 +94,7 @@ class ExecutorWrite:
         folder = new_folder()
         self.executors.write(sql, views, self.schema, folder_path(table, folder))
         new = added(table, folder, {})
-        actions: list[AddAction | RemoveAction] = [*new, *(rewritten.removed() if rewritten else [])]
+        actions: list[AddAction | RemoveAction] = [*new, *(rewritten.remove_actions() if rewritten else [])]
         if not actions:
             return handle.swap(self.schema.empty_table(), by=by, transactions=transactions)
         is_committed = handle.commit(actions, by=by, transactions=transactions)

@@ -130,7 +130,7 @@ def _missed(tables: WarehouseSnapshot, result: AnyResult) -> _Missed:
         return _Missed(0, 0)
     if not _ledger_sum(tables, result, "partly_late"):
         return _Missed(0, 0)
-    removed = tables.removed(DEAD_LETTERS.name)
+    removed = tables.removed_until(DEAD_LETTERS.name)
     least = 0
     most = tables.scalar(f"SELECT sum(partly_late) FROM ledger WHERE batch <= {removed}")
     for epoch in result.epochs:

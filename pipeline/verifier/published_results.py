@@ -122,7 +122,7 @@ def _state(name: str, tables: WarehouseSnapshot) -> dict[str, Any]:
         "highest": rules.as_number(reached["highest"]),
         "closed": _closed(name, tables),
         "swept": tables.swept(name),
-        "removed": tables.removed(name),
+        "removed": tables.removed_until(name),
         "corrected": tables.version(name, CORRECTED_APP) or 0,
         "is_configured": having[-1:] == epochs[-1:],
         "epochs": tuple(having) if having == epochs[len(epochs) - len(having) :] else (),

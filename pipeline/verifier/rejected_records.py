@@ -40,7 +40,7 @@ _RECORD: Final = "dead_letters: offset {offset} of partition {partition} of {top
 def check(tables: WarehouseSnapshot, finding: Finding) -> None:
     """Checks the number, uniqueness, offsets and watermarks of dead letters, and that erased ones are empty."""
     finding.count(queries.committed(tables, DEAD_LETTERS.name, finding), "dead letter")
-    removed = tables.removed(DEAD_LETTERS.name)
+    removed = tables.removed_until(DEAD_LETTERS.name)
     if removed:
         finding.note(f"dead_letters: those of batches up to {removed} were removed by age")
     counts = {reason: tables.ledger_column_sql(reason) for reason in _REASONS}

@@ -67,7 +67,7 @@ def _check_corrections(tables: WarehouseSnapshot, finding: Finding) -> None:
         "of {report}, but must be added once",
     )
     finding.report_rows(
-        tables.ask(_WITHOUT_DEAD_LETTER_SQL.format(removed=tables.removed(DEAD_LETTERS.name))),
+        tables.ask(_WITHOUT_DEAD_LETTER_SQL.format(removed=tables.removed_until(DEAD_LETTERS.name))),
         "corrections: offset {offset} of partition {partition} of {topic} was added to {report}, but there are "
         "0 dead letters of it",
     )

@@ -75,7 +75,7 @@ class WarehouseSnapshot:
             return rules.NO_WATERMARK
         return rules.as_number(self.version(name, CLOSED_APP))
 
-    def removed(self, name: str) -> int:
+    def removed_until(self, name: str) -> int:
         """Returns up to where rows were removed by age: a window's end in milliseconds, or a batch; 0 for no rows."""
         return self.version(name, REMOVED_APP) or 0
 

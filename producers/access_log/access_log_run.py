@@ -25,7 +25,7 @@ from tidemark.producers.access_log.stdin import StandardInput
 from tidemark.producers.access_log.transactions import Transactions
 from tidemark.producers.access_log.visits import VisitRules, Visits
 from tidemark.producers.broker import Target, partitions_of_topic
-from tidemark.producers.errors import SetupError
+from tidemark.producers.errors import SetUpError
 from tidemark.producers.pseudonym import Pseudonyms
 from tidemark.producers.signals import stop_on_signals
 
@@ -49,7 +49,7 @@ class Source(Protocol):
 def execute(options: Namespace) -> str:
     """Sends visits until the end of the log or a signal, and returns the summary to print.
 
-    Raises SetupError if the configuration must be corrected, DeliveryError if the broker did not accept all records.
+    Raises SetUpError if the configuration must be corrected, DeliveryError if the broker did not accept all records.
     However it ends, a run that is started again with the same name resumes where this run stopped.
     """
     began, log, name = time.monotonic(), options.log, options.name
@@ -88,9 +88,9 @@ def execute(options: Namespace) -> str:
 
 
 def _check_files(log: Path) -> None:
-    """Reports files that look like history but are not read. Raises SetupError if there is no file."""
+    """Reports files that look like history but are not read. Raises SetUpError if there is no file."""
     if not files_of(log):
-        raise SetupError(f"there is no file {log}; correct its path, or start the web server first")
+        raise SetUpError(f"there is no file {log}; correct its path, or start the web server first")
     if unread := unread_of(log):
         names = ", ".join(unread[:_NAMES_SHOWN]) + (", ..." if unread[_NAMES_SHOWN:] else "")
         _report(f"files that are not read, because the date, count or compression in their names is unknown: {names}")

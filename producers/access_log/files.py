@@ -11,7 +11,7 @@ from stat import S_ISLNK
 from typing import Final, NamedTuple
 
 from tidemark.producers.access_log.compression import COMPRESSIONS
-from tidemark.producers.errors import SetupError
+from tidemark.producers.errors import SetUpError
 
 _COUNT: Final = r"\d{1,5}"
 """A suffix of at most this many digits counts rotations, the lowest being the newest; a longer suffix is a date."""
@@ -53,7 +53,7 @@ def files_of(log: Path) -> list[LogFile]:
 
     The order is that of the names (`log.2.gz`, `log.1`, `log`, or `log-20240501`, `log`), because the times of files
     change when they are copied. The folder is read until two listings agree, so that a concurrent rotation hides no
-    file. Raises SetupError if the folder cannot be read.
+    file. Raises SetUpError if the folder cannot be read.
     """
     files = _snapshot(log)
     while files != (newer := _snapshot(log)):
@@ -97,7 +97,7 @@ def _readable(folder: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise SetupError(f"the folder {folder} cannot be read: {error.strerror}; allow it") from error
+        raise SetUpError(f"the folder {folder} cannot be read: {error.strerror}; allow it") from error
 
 
 def _stat(path: Path) -> LogFile | None:

@@ -63,7 +63,7 @@ class Follower:
         """The listing from which the open file was chosen."""
 
     def read(self) -> Chunk | None:
-        """Returns the next lines, None if there are no lines yet. Raises SetupError if a file cannot be read."""
+        """Returns the next lines, None if there are no lines yet. Raises SetUpError if a file cannot be read."""
         try:
             return self._read()
         except FileReplaced:

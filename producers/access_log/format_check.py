@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from tidemark.command_line.counts import counted
 from tidemark.producers.access_log.formats import name_of_format
 from tidemark.producers.access_log.outcome import LineOutcome
-from tidemark.producers.errors import SetupError
+from tidemark.producers.errors import SetUpError
 
 _FIRST_LINES: Final = 100
 """If a run starts with this many lines, all malformed, its format is wrong."""
@@ -54,7 +54,7 @@ class FormatCheck:
     def accepts(self, outcomes: Counter[LineOutcome], example: MalformedLine | None) -> bool:
         """Returns whether the position after a chunk with these outcomes may be committed.
 
-        `example` is the latest malformed line. Raises SetupError if all of the first lines are malformed, or are not
+        `example` is the latest malformed line. Raises SetUpError if all of the first lines are malformed, or are not
         visits for one other reason.
         """
         if self._is_first:
@@ -67,9 +67,9 @@ class FormatCheck:
         return self._has_read or not self._malformed
 
     def end(self) -> None:
-        """Raises SetupError if lines were read, but no line in the format."""
+        """Raises SetUpError if lines were read, but no line in the format."""
         if self._malformed and not self._has_read:
-            raise SetupError(self._message(_ADVICE))
+            raise SetUpError(self._message(_ADVICE))
 
     def _check_reasons(self, outcomes: Counter[LineOutcome]) -> None:
         self._rejected += Counter({outcome: outcomes[outcome] for outcome in outcomes if outcome not in _UNREAD})
@@ -77,7 +77,7 @@ class FormatCheck:
         self._is_first = reason is None or (len(self._rejected) == 1 and reason in _MISREAD)
         if self._is_first and reason and self._rejected[reason] >= _FIRST_LINES:
             lines = counted(self._rejected[reason], "line")
-            raise SetupError(
+            raise SetUpError(
                 f"the first {lines} {_MISREAD[reason]} ({reason.value}); correct --format or --json-fields, or skip "
                 "these lines by --since"
             )

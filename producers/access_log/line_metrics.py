@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 
 from tidemark.http_server.metrics_server import serve_registry
 from tidemark.producers.access_log.outcome import LineOutcome
-from tidemark.producers.errors import SetupError
+from tidemark.producers.errors import SetUpError
 
 LINES: Final = "tidemark_access_log_lines"
 
@@ -31,10 +31,10 @@ class LineCounts(Collector):
 
 
 def serve(counts: LineCounts, host: str, port: int) -> None:
-    """Serves `counts` until the process ends. Raises SetupError if the port is not available."""
+    """Serves `counts` until the process ends. Raises SetUpError if the port is not available."""
     registry = CollectorRegistry()
     registry.register(counts)
     try:
         serve_registry(registry, host, port)
     except OSError as error:
-        raise SetupError(f"cannot serve metrics at {host}:{port}: {error.strerror}; choose another port") from error
+        raise SetUpError(f"cannot serve metrics at {host}:{port}: {error.strerror}; choose another port") from error

@@ -8,7 +8,7 @@ from typing import Final
 from tidemark.producers.access_log.compression import BROKEN, COMPRESSIONS
 from tidemark.producers.access_log.files import FileId, LogFile
 from tidemark.producers.access_log.log_position import HEAD
-from tidemark.producers.errors import SetupError
+from tidemark.producers.errors import SetUpError
 
 BLOCK_BYTES: Final = 1 << 20
 """Number of bytes that are read at a time."""
@@ -24,7 +24,7 @@ class OpenFile:
     """The content of a file, plain or compressed; offsets are those of the uncompressed content."""
 
     def __init__(self, file: LogFile) -> None:
-        """Raises FileReplaced if the name belongs to another file, SetupError if it cannot be opened."""
+        """Raises FileReplaced if the name belongs to another file, SetUpError if it cannot be opened."""
         self.file = file
         self.is_compressed = file.path.suffix in COMPRESSIONS
         self._raw = _open(file.path)
@@ -34,7 +34,7 @@ class OpenFile:
         self._content = COMPRESSIONS[file.path.suffix](self._raw) if self.is_compressed else self._raw
 
     def read(self, offset: int, length: int) -> bytes:
-        """Returns `length` bytes from `offset`, fewer only at the end. Raises SetupError if that fails."""
+        """Returns `length` bytes from `offset`, fewer only at the end. Raises SetUpError if that fails."""
         try:
             self._content.seek(offset)
             chunks = []
@@ -43,7 +43,7 @@ class OpenFile:
                 length -= len(chunk)
             return b"".join(chunks)
         except BROKEN as error:
-            raise SetupError(f"{self.file.path} is broken ({error}); mend or remove it") from error
+            raise SetUpError(f"{self.file.path} is broken ({error}); mend or remove it") from error
 
     def head(self) -> bytes:
         """Returns the first `HEAD` bytes of the file."""
@@ -64,7 +64,7 @@ class OpenFile:
 
 
 def head_of(file: LogFile) -> bytes:
-    """Returns the first `HEAD` bytes of a file. Raises FileReplaced and SetupError as `OpenFile` does."""
+    """Returns the first `HEAD` bytes of a file. Raises FileReplaced and SetUpError as `OpenFile` does."""
     opened = OpenFile(file)
     try:
         return opened.head()
@@ -78,4 +78,4 @@ def _open(path: Path) -> io.FileIO:
     except FileNotFoundError:
         raise FileReplaced from None
     except OSError as error:
-        raise SetupError(f"{path} cannot be read: {error.strerror}; allow it") from error
+        raise SetUpError(f"{path} cannot be read: {error.strerror}; allow it") from error

@@ -10,7 +10,7 @@ from confluent_kafka.admin import ConfigResource, OffsetSpec, ResourceType
 
 from tidemark.producers.access_log.state import RunState, StateRecord
 from tidemark.producers.broker import Target, admin, create_topic, partitions_of
-from tidemark.producers.errors import SetupError
+from tidemark.producers.errors import SetUpError
 from tidemark.producers.partition import partition_of
 
 _CONFIG: Final = {
@@ -39,7 +39,7 @@ class StateTopic:
     """A topic for any number of runs; all records of a run are on one partition."""
 
     def __init__(self, target: Target, topic: str) -> None:
-        """Creates the topic if it does not exist. Raises SetupError if that fails or the topic is not compacted."""
+        """Creates the topic if it does not exist. Raises SetUpError if that fails or the topic is not compacted."""
         self.topic = topic
         self._target = replace(target, topic=topic)
         self._timeout_s = target.timeout_ms / 1000
@@ -55,14 +55,14 @@ class StateTopic:
         return partition_of(name.encode(), self._partitions)
 
     def read(self, name: str) -> RunState:
-        """Returns the state of run `name`, empty for a new run. Raises SetupError if it cannot be read."""
+        """Returns the state of run `name`, empty for a new run. Raises SetUpError if it cannot be read."""
         try:
             return RunState.from_records(name, self._records(self.partition(name)))
         except (KafkaException, TimeoutError) as error:
             cause = error.args[0].str() if isinstance(error, KafkaException) else "the request timed out"
-            raise SetupError(f"{self.topic} cannot be read ({cause}); check the broker") from error
+            raise SetUpError(f"{self.topic} cannot be read ({cause}); check the broker") from error
         except (ValueError, KeyError, TypeError) as error:
-            raise SetupError(f"{self.topic} has another record for {name} ({error}); choose another --name") from error
+            raise SetUpError(f"{self.topic} has another record for {name} ({error}); choose another --name") from error
 
     def _records(self, partition: int) -> Iterator[StateRecord]:
         """Yields all committed records, waiting for open transactions of other runs to end."""
@@ -91,7 +91,7 @@ class StateTopic:
                         raise KafkaException(error)
                     position = (offset or 0) + (error is None)
                 if position < end and time.monotonic() > deadline:
-                    raise SetupError(f"{self.topic} could not be read to its end in time; raise --timeout")
+                    raise SetUpError(f"{self.topic} could not be read to its end in time; raise --timeout")
         finally:
             consumer.close()
 
@@ -118,12 +118,12 @@ class StateTopic:
         try:
             config = client.describe_configs([resource], request_timeout=self._timeout_s)[resource].result()
         except KafkaException as error:
-            raise SetupError(
+            raise SetUpError(
                 f"the settings of {self.topic} cannot be read ({error.args[0].str()}); allow DescribeConfigs on it"
             ) from error
         policy = config["cleanup.policy"].value
         if policy != "compact":
-            raise SetupError(
+            raise SetUpError(
                 f"{self.topic} has cleanup.policy={policy}, which would delete the positions of runs; "
                 "set it to compact, or name another topic with --state-topic"
             )

@@ -12,7 +12,7 @@ from tidemark.producers.access_log.state import StateRecord
 from tidemark.producers.broker import Target
 from tidemark.producers.delivery import Delivery
 from tidemark.producers.encode import arrow_schema, encode
-from tidemark.producers.errors import DeliveryError, SetupError
+from tidemark.producers.errors import DeliveryError, SetUpError
 from tidemark.producers.partition import partition_of
 from tidemark.producers.publish import Publisher
 
@@ -25,14 +25,14 @@ class Transactions:
     """The transactions of a run. They fence off an older process of the same name, which cannot commit any more."""
 
     def __init__(self, target: Target, partitions: int, name: str, compression: str) -> None:
-        """Aborts the open transaction of an earlier process. Raises SetupError if the broker refuses."""
+        """Aborts the open transaction of an earlier process. Raises SetUpError if the broker refuses."""
         self.publisher = Publisher(target, compression, Delivery.EXACTLY_ONCE, f"access-log.{name}")
         self._name, self._partitions = name, partitions
         self._timeout_s = target.timeout_ms / 1000
         try:
             self.publisher.producer.init_transactions(self._timeout_s)
         except KafkaException as error:
-            raise SetupError(
+            raise SetUpError(
                 f"cannot open transactions for the name {name} ({error.args[0].str()}); check the broker, or "
                 f"allow Write on the transactional id access-log.{name}"
             ) from error
@@ -42,7 +42,7 @@ class Transactions:
     ) -> None:
         """Sends `events`, and `records` to `partition` of the state topic `topic`, atomically.
 
-        Raises DeliveryError if the broker does not accept them, SetupError if another process has taken over the name.
+        Raises DeliveryError if the broker does not accept them, SetUpError if another process has taken over the name.
         """
         producer = self.publisher.producer
         with self._translate_errors():
@@ -79,7 +79,7 @@ class Transactions:
                     raise self._taken_over() from error
             raise
 
-    def _taken_over(self) -> SetupError:
-        return SetupError(
+    def _taken_over(self) -> SetUpError:
+        return SetUpError(
             f"another process runs under the name {self._name} and has taken over; give each log its own --name"
         )

@@ -23,7 +23,7 @@ def _report(sentence: str) -> None:
 
 
 def execute(options: Namespace) -> None:
-    """Serves until a signal. Raises SetupError before that, DeliveryError after a fatal error of the Kafka client."""
+    """Serves until a signal. Raises SetUpError before that, DeliveryError after a fatal error of the Kafka client."""
     target = Target(options.bootstrap_servers, options.topic, options.timeout, access_of(options))
     partitions_of_topic(target, options.partitions if options.create_topic else None)
     with listener(options.host, options.port) as listening:

@@ -10,18 +10,18 @@ from starlette.applications import Starlette
 from tidemark.http_server.limits import Limits
 from tidemark.http_server.listening import listen
 from tidemark.http_server.server import Server
-from tidemark.producers.errors import SetupError
+from tidemark.producers.errors import SetUpError
 from tidemark.producers.signals import stop_on_signals
 
 LIMITS: Final = Limits(connections=512)
 
 
 def listener(host: str, port: int) -> socket.socket:
-    """Returns a listening socket; `port` 0 is any free port. Raises SetupError if the address is not available."""
+    """Returns a listening socket; `port` 0 is any free port. Raises SetUpError if the address is not available."""
     try:
         return listen(host, port)
     except OSError as error:
-        raise SetupError(
+        raise SetUpError(
             f"cannot listen on {host} port {port} ({error.strerror}): stop what listens on it, or correct --port or "
             "--host"
         ) from error

@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.seeds import drawn
 from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of, take
+from tests.support.spark_reader import spark_reader
 from tests.support.topic_writer import Raw, event, send
 from tests.support.warehouse import milliseconds, rows
 from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
@@ -116,17 +115,14 @@ def ends(settings: Settings) -> dict[tuple[str, int], tuple[str, int, int]]:
 
 
 def spark_counts_the_users_of_any_stretch_from_the_sketches(settings: Settings) -> None:
-    spark = SparkSession.getActiveSession()
-    assert spark is not None
-    sketches = spark.read.format("delta").load(f"{settings.warehouse}/visitors")
-    own = spark.createDataFrame([("ann",), ("bob",), ("cat",), ("fay",)], "user_id string").agg(
-        F.hll_sketch_agg("user_id").alias("users_sketch")
-    )
-    both = sketches.select("users_sketch").union(own)
-    told = [
-        some.agg(F.hll_sketch_estimate(F.hll_union_agg("users_sketch"))).collect()[0][0] for some in (sketches, both)
-    ]
-    assert told == [4, 5]
+    stored = f"SELECT users_sketch FROM delta.`{settings.warehouse}/visitors`"  # noqa: S608 - our own
+    own = "SELECT hll_sketch_agg(user_id) FROM VALUES ('ann'), ('bob'), ('cat'), ('fay') AS users(user_id)"
+    with spark_reader() as spark:
+        estimates = [
+            spark.sql(f"SELECT hll_sketch_estimate(hll_union_agg(users_sketch)) AS n FROM ({sketches})")["n"]  # noqa: S608 - our own
+            for sketches in (stored, f"{stored} UNION ALL {own}")
+        ]
+    assert [estimate.to_pylist() for estimate in estimates] == [[4], [5]]
 
 
 def a_correction_adds_its_user(settings: Settings, broker: Cluster) -> None:

@@ -19,12 +19,12 @@ from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, running
+from tests.support.spark_reader import spark_reader
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
-from tests.support.warehouse import forget, has_read, page_views, rows
+from tests.support.warehouse import forget, has_read, milliseconds, page_views, rows
 from tidemark.pipeline.app import open_service
 from tidemark.pipeline.cli import main
-from tidemark.pipeline.runtime.spark import spark_session
 from tidemark.pipeline.settings.model import Settings
 
 pytestmark = pytest.mark.broker
@@ -180,8 +180,9 @@ def test_a_warehouse_is_moved_and_its_reports_go_on_with_a_mirror_of_the_topic(
     assert "or another warehouse (docs/operations.md#move)" in capfd.readouterr().err
     host.do(OPERATIONS, "To another topic or cluster")
     (view,) = re.findall(r"```sql\n(.*?)```", section_of(OPERATIONS, "Move"), re.DOTALL)
-    found = spark_session(host.settings().spark).sql(host.path(view)).collect()
-    views = Counter({(row.user_id, round(row.window_start.timestamp() * 1000)): row.page_views for row in found})
+    with spark_reader() as spark:
+        found = spark.sql(host.path(view)).to_pylist()
+    views = Counter({(row["user_id"], milliseconds(row["window_start"])): row["page_views"] for row in found})
     assert len(found) == len(views)
     assert views == of(times(0, 30))
 

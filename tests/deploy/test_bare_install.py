@@ -9,6 +9,7 @@ import pytest
 from dev.environment import ROOT
 from dev.unpack import unpack
 from tests.deploy.wheel import NO_MIRROR, java_variables, run
+from tidemark.pipeline.runtime.jars import cache, jars_of
 
 pytestmark = pytest.mark.slow
 COUNT = (
@@ -28,7 +29,7 @@ def test_the_commands_run_and_read_a_warehouse(wheel_environment: Path, tmp_path
         assert done.returncode == 0, done.stderr
     bundle = (tmp_path / "tidemark-support.txt").read_text()
     assert "events are counted once: 0 violations" in bundle
-    assert "jars: 7 of 7 are missing" in bundle
+    assert "jars: 5 of 5 are missing" in bundle
 
 
 def test_modules_of_the_user_with_names_of_our_parts_change_nothing(wheel_environment: Path, tmp_path: Path) -> None:
@@ -42,7 +43,7 @@ def test_modules_of_the_user_with_names_of_our_parts_change_nothing(wheel_enviro
 
 
 def test_without_a_folder_for_jars_the_message_names_the_variable(wheel_environment: Path, tmp_path: Path) -> None:
-    done = run(wheel_environment, tmp_path, "python", "-m", "tidemark.pipeline.runtime.jars", "spark")
+    done = run(wheel_environment, tmp_path, "tidemark", "setup")
     assert done.returncode == 2
     assert "Jars cannot be stored in /proc/.cache/tidemark/jars" in done.stderr
     assert "set TIDEMARK_JARS_CACHE to a folder that this user can write, or that has all jars" in done.stderr
@@ -60,6 +61,15 @@ def test_without_a_network_the_message_names_both_variables(wheel_environment: P
     assert NO_MIRROR in done.stderr
     assert "set TIDEMARK_MAVEN_MIRROR to a Maven repository that this machine can reach" in done.stderr
     assert "or TIDEMARK_JARS_CACHE to a folder with all jars" in done.stderr
+
+
+def test_nothing_is_downloaded_that_is_present(wheel_environment: Path, tmp_path: Path) -> None:
+    jars_of("spark")
+    jars_of("s3")
+    variables = {"TIDEMARK_JARS_CACHE": str(cache())}
+    assert run(wheel_environment, tmp_path, "tidemark", "setup", **variables).stdout == f"5 jars in {cache()}\n"
+    done = run(wheel_environment, tmp_path, "tidemark", "setup", "--s3", **variables)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.jvm

@@ -52,9 +52,9 @@ def test_its_command_is_the_service_with_a_file_of_settings() -> None:
     assert settings.warehouse.startswith("/var/lib/tidemark/")
 
 
-def test_what_is_installed_is_the_wheel_with_the_client_of_registries() -> None:
+def test_what_is_installed_is_the_wheel_with_all_extras() -> None:
     (installed,) = [words[-1] for words in COMMANDS if words[0].endswith("/pip")]
-    assert installed == f"./dist/tidemark_lake-{VERSION}-py3-none-any.whl"
+    assert installed == f"./dist/tidemark_lake-{VERSION}-py3-none-any.whl[all]"
 
 
 def test_a_configuration_error_is_not_restarted_for_ever_and_a_later_failure_is() -> None:

@@ -28,7 +28,7 @@ def test_an_event_would_be_too_late_under_exactly_the_bounds_that_are_smaller_by
     grid = groupings(policy.reports)
     pane = time - (time + grid.shift_ms) % grid.pane_ms
     slacks = slack({pane: 1}, watermark, policy)
-    for smaller in range(policy.strategy.idle_lag_ms + 1):
+    for smaller in range(policy.strategy.delay_ms + 1):
         too_late = judge(time, time, watermark + smaller, policy) is Verdict.TOO_LATE
         assert too_late == any(ahead <= smaller for ahead in slacks)
 

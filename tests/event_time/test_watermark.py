@@ -38,7 +38,7 @@ def test_the_watermark_is_the_lowest_active_partition_or_where_it_was_and_never_
         newest = [state.max_event_time for state in [state for state in states if not state.idle] or last]
         known = [time for time in newest if time is not None]
         if newest and len(known) == len(newest):
-            reached = min(known) - policy.strategy.idle_lag_ms
+            reached = min(known) - policy.strategy.delay_ms
             assert core.frontier.watermark == (reached if before is None else max(before, reached))
         else:
             assert core.frontier.watermark == before

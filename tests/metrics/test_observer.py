@@ -48,7 +48,7 @@ def test_the_watermark_lag_grows_with_the_clock_while_no_batch_comes() -> None:
     page = samples(observer)
     assert page["tidemark_watermark_lag_seconds"] == 35
     assert page["tidemark_watermark_timestamp_seconds"] == (START - 30_000) / 1000
-    own = (START - 20_000 - POLICY.strategy.idle_lag_ms) / 1000
+    own = (START - 20_000 - POLICY.strategy.delay_ms) / 1000
     assert page['tidemark_partition_watermark_timestamp_seconds{partition="0"}'] == own
 
 

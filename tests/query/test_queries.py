@@ -9,12 +9,12 @@ import duckdb
 import pyarrow as pa
 import pytest
 from duckdb_extensions import import_extension
-from pyspark.sql import SparkSession
 
 from tests.query.more_queries import MORE, POLARS
 from tests.query.page import SECTIONS, block_of
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
+from tests.support.spark_reader import SparkReader, spark_reader
 from tests.support.topic_writer import Raw, event
 from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from tidemark.pipeline.app import open_service
@@ -82,17 +82,11 @@ def by_duckdb(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.fixture(scope="module")
-def by_spark(settings: Settings) -> Iterator[SparkSession]:
-    active = SparkSession.getActiveSession()
-    assert active is not None
-    spark = active.newSession()  # which does not see the temporary views of other tests
-    made = views(settings.warehouse, Engine.SPARK)
-    for view in made:
-        for statement in view.statements(Engine.SPARK):
-            spark.sql(statement)
-    yield spark
-    for view in made:
-        spark.sql(f"DROP VIEW {view.name}")
+def by_spark(settings: Settings) -> Iterator[SparkReader]:
+    with spark_reader() as reader:
+        names = {view.name for view in views(settings.warehouse, Engine.SPARK)}
+        assert {*reader.views(settings.warehouse)} == names >= {"page_views", "page_views_live", "ledger"}
+        yield reader
 
 
 def by_polars(warehouse: str, block: str) -> Rows:
@@ -122,25 +116,28 @@ ASKED = [
 
 @pytest.mark.parametrize(("sql", "python"), ASKED)
 def test_engines_agree(
-    settings: Settings, by_duckdb: duckdb.DuckDBPyConnection, by_spark: SparkSession, sql: str, python: str
+    settings: Settings, by_duckdb: duckdb.DuckDBPyConnection, by_spark: SparkReader, sql: str, python: str
 ) -> None:
     answer = by_polars(settings.warehouse, python)
     assert answer
     assert _rows(by_duckdb.execute(sql).to_arrow_table()) == answer
-    assert _rows(by_spark.sql(sql).toArrow()) == answer
+    assert _rows(by_spark.sql(sql)) == answer
 
 
-def test_spark_describes_tables_and_views(settings: Settings, by_spark: SparkSession) -> None:
+def test_spark_describes_tables_and_views(settings: Settings, by_spark: SparkReader) -> None:
     about = result_of(Report("page_views", Grid(1, 1), 0)).about
     for name in (f"delta.`{settings.warehouse}/page_views`", "page_views"):
-        comments = {row["col_name"]: row["comment"] for row in by_spark.sql(f"DESCRIBE {name}").collect()}
+        comments = {row["col_name"]: row["comment"] for row in by_spark.sql(f"DESCRIBE {name}").to_pylist()}
         assert comments == {column: about.columns[column] for column in comments}
-    extended = {row["col_name"]: row["data_type"] for row in by_spark.sql("DESCRIBE EXTENDED page_views").collect()}
-    assert extended["Comment"] == about.description
+    for view in views(settings.warehouse, Engine.SPARK):  # as `tidemark sql --print spark` does
+        for statement in view.statements(Engine.SPARK):
+            by_spark.sql(statement.replace("VIEW `", "VIEW default.`", 1))
+    extended = by_spark.sql("DESCRIBE EXTENDED default.page_views").to_pylist()
+    assert {row["col_name"]: row["data_type"] for row in extended}["Comment"] == about.description
 
 
 def test_every_time_of_a_view_is_a_timestamp(
-    settings: Settings, by_duckdb: duckdb.DuckDBPyConnection, by_spark: SparkSession
+    settings: Settings, by_duckdb: duckdb.DuckDBPyConnection, by_spark: SparkReader
 ) -> None:
     names = {
         "ledger": ["max_event_time", "watermark_before", "watermark", "committed_at"],
@@ -148,10 +145,10 @@ def test_every_time_of_a_view_is_a_timestamp(
         "corrections": ["corrected_at", "event_time", "window_start", "window_end", "closed_until"],
     }
     for view, columns in names.items():
-        shown = dict(by_spark.table(view).dtypes)
-        assert {shown[name] for name in columns} == {"timestamp"}
+        described = by_spark.sql(f"DESCRIBE {view}").to_pylist()
+        assert {row["data_type"] for row in described if row["col_name"] in columns} == {"timestamp"}
         found = by_duckdb.execute(f"SELECT {', '.join(columns)} FROM {view} ").to_arrow_table()  # noqa: S608 - our own
         assert {str(field.type) for field in found.schema} == {"timestamp[us, tz=UTC]"}
-        asked = by_spark.table(view).select(*columns).toArrow()
+        asked = by_spark.sql(f"SELECT {', '.join(columns)} FROM {view}")  # noqa: S608 - our own
         assert sorted(found.to_pylist(), key=str) == sorted(asked.to_pylist(), key=str)
     assert settings.warehouse

@@ -163,16 +163,16 @@ def test_a_start_position_is_for_a_new_warehouse() -> None:
 def test_consumers_are_added_removed_and_dropped_by_the_openings_since_the_last_batch() -> None:
     both = replace(OPENING, policy=policy_of(MINUTES, DAYS))
     readded = decide(replace(OLD, policy=policy_of(MINUTES, DAYS), openings=[both, OPENING]))
-    assert (readded.added, readded.removed, readded.dropped) == ({"days"}, set(), {"days"})
+    assert (readded.added, readded.missing_now, readded.lost_since_last_batch) == ({"days"}, set(), {"days"})
     removed = decide(replace(OLD, openings=[both]))
-    assert (removed.added, removed.removed, removed.dropped) == (set(), {"days"}, {"days"})
+    assert (removed.added, removed.missing_now, removed.lost_since_last_batch) == (set(), {"days"}, {"days"})
     new = decide(NEW)
-    assert (new.added, new.removed, new.dropped, new.final) == (set(), set(), set(), {})
+    assert (new.added, new.missing_now, new.lost_since_last_batch, new.closed_reports) == (set(), set(), set(), {})
 
 
 def test_a_dropped_report_is_final_and_publishes_its_last_windows_while_it_has_panes() -> None:
     removed = decide(replace(OLD, openings=[replace(OPENING, policy=policy_of(MINUTES, DAYS))]))
-    assert removed.final == {"days": removed.opening.closed["days"]}
+    assert removed.closed_reports == {"days": removed.opening.closed["days"]}
     assert removed.last_policy({}) is None
     last = removed.last_policy({"days", "minutes"})
     assert last is not None

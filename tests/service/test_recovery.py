@@ -105,9 +105,9 @@ def epoch_of(watermark: int, dropped: tuple[str, ...] = ()) -> Any:
         earlier=["before"],
         is_reset=False,
         added=set(),
-        removed=set(),
-        dropped=dropped,
-        final=dict.fromkeys(dropped, MINUTE),
+        missing_now=set(),
+        lost_since_last_batch=dropped,
+        closed_reports=dict.fromkeys(dropped, MINUTE),
         forgets_ids_before=5,
         last_policy=lambda _: policy if dropped else None,
     )

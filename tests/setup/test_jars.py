@@ -14,7 +14,7 @@ from tests.setup.mirror import Mirror, serving
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.logs import configure_logs
 from tidemark.pipeline.runtime import jars
-from tidemark.pipeline.runtime.jars import Jar, cache, locked, mirror, provide
+from tidemark.pipeline.runtime.jars import SETS, Jar, cache, locked, mirror, provide
 
 AT_ONCE = (0.0, 0.0)
 CONTENT = bytes(range(256)) * 40
@@ -168,10 +168,11 @@ def test_a_directory_that_cannot_be_written_is_one_sentence(central: Mirror, tmp
         provide([central.publish("g:a:1", CONTENT)], tmp_path / "file" / "below", central.address)
 
 
-def test_the_lock_names_both_sets_with_whole_hashes() -> None:
-    assert "delta-spark_4.0_2.13-4.4.0.jar" in {jar.name for jar in locked("spark")}
+def test_the_lock_names_all_sets_with_whole_hashes() -> None:
+    assert "spark-sql-kafka-0-10_2.13-4.0.0.jar" in {jar.name for jar in locked("spark")}
+    assert "delta-spark_4.0_2.13-4.4.0.jar" in {jar.name for jar in locked("delta")}
     assert "kafka_2.13-4.1.1.jar" in {jar.name for jar in locked("broker")}
-    assert all(len(bytes.fromhex(jar.sha256)) == 32 for jar in [*locked("spark"), *locked("broker")])
+    assert all(len(bytes.fromhex(jar.sha256)) == 32 for name in SETS for jar in locked(name))
 
 
 def test_the_cache_is_the_configured_folder_then_xdg_then_home() -> None:

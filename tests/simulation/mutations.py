@@ -89,7 +89,7 @@ def _careless(_: object) -> Callable[..., bool]:
     """A merge that does not look whether its files are part of the table still."""
 
     def exchange(handle: Any, gone: Any, new: Any, *, data_change: bool = True, **how: Any) -> bool:
-        actions = [*gone.removed(data_change=data_change), *new]
+        actions = [*gone.remove_actions(data_change=data_change), *new]
         while not handle.commit(actions, **how):
             pass
         return True

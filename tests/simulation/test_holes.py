@@ -131,7 +131,7 @@ def test_retention_does_not_follow_a_watermark_ahead_of_the_clock(tmp_path: Path
     batch = [service.take(2) for _ in range(3)][-1]
     before, kept = views(tmp_path), service.resources.retention
     assert {start for _, start in before} >= {0, 10, 20}
-    certain = certain_watermark(batch.after, batch.policy.strategy.idle_lag_ms, AT_25)
+    certain = certain_watermark(batch.after, batch.policy.strategy.delay_ms, AT_25)
     assert certain == AT_25
     remove_by_age(str(tmp_path), kept, batch.policy, certain, batch.batch_id, AT_25)
     assert {start for _, start in views(tmp_path)} == {start for _, start in before} - {0}

@@ -164,7 +164,7 @@ class Site:
         if not commit:
             return self
         self.dead += dead
-        times = [event.time - self.policy.strategy.idle_lag_ms for event in events]
+        times = [event.time - self.policy.strategy.delay_ms for event in events]
         after = max([*times, *([] if before is None else [before])], default=None)
         reasons = [letter["reason"] for letter in dead]
         self._commit(
@@ -209,7 +209,7 @@ class Site:
         fixed = {"batch": self.number, "epoch": self.number // EPOCH, "topic": "t", "partition": 0}
         counts = dict.fromkeys(("counted", "partly_late", "too_late", "future", "malformed", "gap", "lost"), 0)
         offsets = {"from_offset": self.position, "to_offset": self.position + records, "records": records}
-        head = None if after is None else after + self.policy.strategy.idle_lag_ms
+        head = None if after is None else after + self.policy.strategy.delay_ms
         watermarks = {"watermark_before": self.watermark, "watermark": after}
         times = {"max_event_time": head, "committed_at": self.committed_at, **watermarks}
         row = LedgerRow(**{**fixed, **counts, **offsets, **times, **columns})

@@ -15,7 +15,7 @@ from tidemark.pipeline.amend.erase.other_tables import update
 from tidemark.pipeline.amend.erase.person import Person, anonymous_id
 from tidemark.pipeline.amend.erase.person_tables import PersonalTables
 from tidemark.pipeline.errors import SetUpError
-from tidemark.pipeline.results.retention import removed
+from tidemark.pipeline.results.retention import removed_until
 from tidemark.pipeline.tables.handle import Handle
 from tidemark.pipeline.tables.query import Row, rows_of
 from tidemark.pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, USER_TOTALS, find_table
@@ -116,5 +116,5 @@ def _corrected(tables: PersonalTables, person: Person, name: str, result: DeltaT
     """Returns the number of events in a report's rows that are corrections, which the ledger does not count."""
     table = find_table(CORRECTIONS.name, tables.warehouse)
     last = result.transaction_version(CORRECTED_APP) or 0
-    sql = _CORRECTED_SQL.format(name=name, last=last, removed=removed(result), person=person.is_user_sql)
+    sql = _CORRECTED_SQL.format(name=name, last=last, removed=removed_until(result), person=person.is_user_sql)
     return int(rows_of(sql, corrections=table)[0]["events"]) if table else 0

@@ -62,7 +62,7 @@ class Cluster:
                 "is down, records may be deleted unread. Set its retention.bytes to -1, or monitor the lag",
             )
         # The oldest event that a report still counts trails the newest event by this much.
-        latest_ms = policy.strategy.idle_lag_ms + max(report.allowed_lateness_ms for report in policy.reports)
+        latest_ms = policy.strategy.delay_ms + max(report.allowed_lateness_ms for report in policy.reports)
         yield _retention(self.topic.name, int(config.get("retention.ms", -1)), latest_ms)
 
     def check_timestamps(self, policy: Policy) -> Iterator[CheckResult]:

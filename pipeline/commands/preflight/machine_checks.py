@@ -27,7 +27,7 @@ _NO_CODECS: Final = (
 _LOW_BYTES: Final = 1 << 30
 _TOO_LOW_BYTES: Final = 100 << 20
 _ANSWER_S: Final = 5.0
-_PACKAGES: Final = ("tidemark-lake", "pyspark", "delta-spark", "deltalake", "confluent-kafka")
+_PACKAGES: Final = ("tidemark-lake", "pyspark", "deltalake", "confluent-kafka")
 _SECRET_FILE: Final = "spark.authenticate.secret.file"  # noqa: S105 - the name of a property
 _SOURCE: Final = ":spark-sql-kafka-0-10_"
 

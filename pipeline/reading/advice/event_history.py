@@ -48,7 +48,7 @@ def read_history(warehouse: str) -> EventHistory:
     tables = {spec.name: table for spec in (LEDGER, DEAD_LETTERS) if (table := find_table(spec.name, warehouse))}
     policies_of_all = {epoch: opening.policy for epoch, opening in Ledger(warehouse).openings().items()}
     policies = {epoch: policy for epoch, policy in policies_of_all.items() if isinstance(policy.strategy, Bounded)}
-    bounds = {epoch: policy.strategy.idle_lag_ms for epoch, policy in policies.items()}
+    bounds = {epoch: policy.strategy.delay_ms for epoch, policy in policies.items()}
     newest = max(policies_of_all, default=0)
     if newest and newest not in policies:
         kind = policies_of_all[newest].strategy.kind
@@ -110,5 +110,5 @@ def _late(
         f"AND {c.BATCH} IN (SELECT {c.BATCH} FROM {LEDGER.name}) GROUP BY 1, 2",
         **tables,
     )
-    reports, bound_ms = policy.reports, policy.strategy.idle_lag_ms
+    reports, bound_ms = policy.reports, policy.strategy.delay_ms
     return [EventsBySlack(late_from(reports, row["pane"]) - row[c.WATERMARK], bound_ms, row["events"]) for row in rows]

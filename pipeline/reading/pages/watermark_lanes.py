@@ -74,7 +74,7 @@ def _why(summary: LedgerSummary, lanes: Sequence[Lane]) -> Iterator[str]:
     if summary.watermark == rules.END_OF_INPUT:
         yield "The input was declared complete, so the watermark is at the end of time and all windows are closed."
     elif policy.strategy.by_clock:
-        yield f"Only time moves the watermark, {span_of(policy.strategy.idle_lag_ms)} behind the clock."
+        yield f"Only time moves the watermark, {span_of(policy.strategy.delay_ms)} behind the clock."
     elif all(lane.head is None for lane in lanes):
         yield "No event was read yet, so there is no watermark and no window fires."
     elif empty := by[LaneState.EMPTY]:
@@ -119,7 +119,7 @@ def _lag(summary: LedgerSummary, holder: Lane) -> Iterator[str]:
     """Explains the difference between clock and watermark, unless event times are ahead of the clock."""
     if summary.watermark is None or holder.head is None:
         return
-    age, bound = summary.committed_at - holder.head, summary.policy.strategy.idle_lag_ms
+    age, bound = summary.committed_at - holder.head, summary.policy.strategy.delay_ms
     if age >= 0:
         yield (
             f"At the last commit it was {span_of(summary.committed_at - summary.watermark)} behind the clock: the "

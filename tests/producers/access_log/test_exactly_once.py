@@ -36,7 +36,7 @@ from tidemark.producers.access_log.transactions import Transactions
 from tidemark.producers.access_log.visits import VisitRules, Visits
 from tidemark.producers.broker import Target
 from tidemark.producers.cli import main
-from tidemark.producers.errors import SetupError
+from tidemark.producers.errors import SetUpError
 from tidemark.producers.pseudonym import Pseudonyms
 
 pytestmark = [pytest.mark.broker, pytest.mark.core]
@@ -193,7 +193,7 @@ def test_a_producer_that_is_replaced_while_it_queues_reports_that(broker: Cluste
             older.publisher.send([b"key"], [b"value"], [0])
             older.publisher.wait(0.1)
 
-    with pytest.raises(SetupError, match="has taken over"), older._translate_errors():
+    with pytest.raises(SetUpError, match="has taken over"), older._translate_errors():
         queue_for_ever()
 
 

@@ -15,7 +15,7 @@ from tests.producers.access_log.log_writer import COMPRESS, Reader, Server
 from tidemark.producers.access_log.files import files_of, unread_of
 from tidemark.producers.access_log.follow import Follower
 from tidemark.producers.access_log.open_file import BLOCK_BYTES, LONGEST_LINE
-from tidemark.producers.errors import SetupError
+from tidemark.producers.errors import SetUpError
 
 Act = tuple[str, Callable[[Server, Reader], object]]
 
@@ -436,6 +436,6 @@ def test_a_broken_compressed_file_is_a_set_up_error(tmp_path: Path, suffix: str,
     content = COMPRESS[suffix](os.urandom(5_000))
     (tmp_path / f"access.log.1{suffix}").write_bytes(content[:3_000] if is_cut else os.urandom(3_000))
     reader = Reader(tmp_path / "access.log")
-    with pytest.raises(SetupError, match=rf"access.log.1{suffix} is broken \(.*\); mend or remove it"):
+    with pytest.raises(SetUpError, match=rf"access.log.1{suffix} is broken \(.*\); mend or remove it"):
         reader.all()
     reader.follower.close()

@@ -8,7 +8,7 @@ import pytest
 from tests.producers.access_log.test_formats import COMBINED, JSON
 from tidemark.producers.access_log.format_check import _MISREAD, FormatCheck, MalformedLine
 from tidemark.producers.access_log.outcome import LineOutcome
-from tidemark.producers.errors import SetupError
+from tidemark.producers.errors import SetUpError
 
 VISIT, ASSET, MALFORMED = LineOutcome.VISIT, LineOutcome.ASSET, LineOutcome.MALFORMED
 LINE = MalformedLine("a line", "no address")
@@ -43,7 +43,7 @@ def check(warnings: list[str]) -> FormatCheck:
 def test_a_hundred_first_lines_in_another_format_are_an_error(check: FormatCheck, warnings: list[str]) -> None:
     assert not check.accepts(Counter({MALFORMED: 99}), LINE)
     with pytest.raises(
-        SetupError, match=r"the first 100 lines are not in the format combined \(no address\); .* the line: a line"
+        SetUpError, match=r"the first 100 lines are not in the format combined \(no address\); .* the line: a line"
     ):
         check.accepts(Counter({MALFORMED: 1}), LINE)
     assert len(warnings) == 1
@@ -70,7 +70,7 @@ def test_the_position_waits_for_the_first_line_in_the_format(check: FormatCheck,
 def test_a_run_that_ends_with_malformed_lines_only_is_an_error(check: FormatCheck) -> None:
     check.end()
     assert not check.accepts(Counter({MALFORMED: 2}), LINE)
-    with pytest.raises(SetupError, match="the first 2 lines are not"):
+    with pytest.raises(SetUpError, match="the first 2 lines are not"):
         check.end()
 
 
@@ -109,7 +109,7 @@ def test_a_hundred_first_lines_that_are_no_visits_for_one_reason_are_an_error(
     check: FormatCheck, outcome: LineOutcome
 ) -> None:
     assert check.accepts(Counter({outcome: 99, MALFORMED: 5, LineOutcome.TOO_LONG: 5}), LINE)
-    with pytest.raises(SetupError, match=rf"the first 100 lines .*\({outcome.value}\); correct --format"):
+    with pytest.raises(SetUpError, match=rf"the first 100 lines .*\({outcome.value}\); correct --format"):
         check.accepts(Counter({outcome: 1}), LINE)
 
 
@@ -152,7 +152,7 @@ def test_a_run_that_resumes_may_begin_with_an_outage(warnings: list[str]) -> Non
 )
 def test_the_format_of_the_line_is_named(check: FormatCheck, line: str, hint: str) -> None:
     assert not check.accepts(Counter({MALFORMED: 1}), MalformedLine(line, "no address"))
-    with pytest.raises(SetupError) as error:
+    with pytest.raises(SetUpError) as error:
         FormatCheck.end(check)
     if "format combined;" not in hint:
         assert hint in str(error.value)

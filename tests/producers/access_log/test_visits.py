@@ -18,7 +18,7 @@ from tidemark.producers.access_log.sessions import Session, Sessions
 from tidemark.producers.access_log.state import RunState, state_records
 from tidemark.producers.access_log.visits import VisitRules, Visits
 from tidemark.producers.encode import encode_one
-from tidemark.producers.errors import SetupError
+from tidemark.producers.errors import SetUpError
 from tidemark.producers.pseudonym import Pseudonyms
 
 SYSLOG = "<190>1 2024-05-01T12:00:00Z web-1 nginx - - -"
@@ -215,12 +215,12 @@ def test_a_salt_that_is_too_short_is_refused(tmp_path: Path, salt: str) -> None:
     file = tmp_path / "salt"
     file.write_text(salt)
     words = rf"the salt in {file} has \d+ characters?, fewer than 32; create a salt, for example by `openssl"
-    with pytest.raises(SetupError, match=words):
+    with pytest.raises(SetUpError, match=words):
         Pseudonyms.from_file(file)
 
 
 def test_a_salt_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match=r"the salt cannot be read from .*: No such file or directory; create a salt"):
+    with pytest.raises(SetUpError, match=r"the salt cannot be read from .*: No such file or directory; create a salt"):
         Pseudonyms.from_file(tmp_path / "salt")
 
 

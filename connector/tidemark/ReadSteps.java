@@ -24,15 +24,15 @@ import org.apache.spark.sql.types.TimestampType;
  * all writers, so types are not compared. The fields of its records have their positions by the id of a writer's schema;
  * the branches of its unions have the order of the writer's, apart from null.
  */
-final class Reading {
+final class ReadSteps {
     private final String id;
-    private final Skipping skipping = new Skipping();
+    private final SkipSteps skipping = new SkipSteps();
 
-    Reading(String id) {
+    ReadSteps(String id) {
         this.id = id;
     }
 
-    Step of(Schema writer, Schema reader, Target column) {
+    Step of(Schema writer, Schema reader, ColumnWriter column) {
         List<Schema> readers = branches(reader);
         if (writer.getType() != Type.UNION) {
             return branch(writer, readers, 0, column);
@@ -40,7 +40,7 @@ final class Reading {
         List<Schema> others = branches(writer);
         Step[] steps = writer.getTypes().stream()
             .map(type -> branch(type, readers, others.indexOf(type), column)).toArray(Step[]::new);
-        return (in, row) -> steps[Skipping.index(in, steps.length)].run(in, row);
+        return (in, row) -> steps[SkipSteps.index(in, steps.length)].run(in, row);
     }
 
     /** Returns the types of a union, except null; any other type by itself. */
@@ -50,7 +50,7 @@ final class Reading {
     }
 
     /** Reads into the branch of a union at {@code index}. Spark has a union of many types as a struct. */
-    private Step branch(Schema writer, List<Schema> readers, int index, Target column) {
+    private Step branch(Schema writer, List<Schema> readers, int index, ColumnWriter column) {
         if (writer.getType() == Type.NULL) {
             return (in, row) -> column.putNull(row);
         }
@@ -59,9 +59,9 @@ final class Reading {
         return isStruct ? member(value, column, readers.size(), index) : value;
     }
 
-    private Step value(Schema writer, Schema reader, Target column) {
+    private Step value(Schema writer, Schema reader, ColumnWriter column) {
         return switch (writer.getType()) {
-            case BOOLEAN -> (in, row) -> column.values().putBoolean(row, in.truth());
+            case BOOLEAN -> (in, row) -> column.values().putBoolean(row, in.readBoolean());
             case INT, LONG -> whole(writer, reader, column);
             case FLOAT -> single(column);
             case DOUBLE -> (in, row) -> column.values().putDouble(row, in.decimal8());
@@ -75,7 +75,7 @@ final class Reading {
         };
     }
 
-    private static Step member(Step value, Target column, int members, int own) {
+    private static Step member(Step value, ColumnWriter column, int members, int own) {
         return (in, row) -> {
             for (int index = 0; index < members; index++) {
                 column.child(index).reserve(row + 1);
@@ -88,7 +88,7 @@ final class Reading {
     }
 
     /** Reads a whole number as what the column has: Spark has a union of int and long as a long. */
-    private static Step whole(Schema writer, Schema reader, Target column) {
+    private static Step whole(Schema writer, Schema reader, ColumnWriter column) {
         boolean isLong = writer.getType() == Type.LONG;
         DataType type = column.vector().dataType();
         if (type instanceof LongType || type instanceof TimestampType || type instanceof TimestampNTZType) {
@@ -122,13 +122,13 @@ final class Reading {
         }
     }
 
-    private static Step single(Target column) {
+    private static Step single(ColumnWriter column) {
         return column.vector().dataType() instanceof FloatType
             ? (in, row) -> column.values().putFloat(row, in.decimal4())
             : (in, row) -> column.values().putDouble(row, in.decimal4());
     }
 
-    private static Step text(Schema reader, Target column) {
+    private static Step text(Schema reader, ColumnWriter column) {
         if (reader.getLogicalType() instanceof LogicalTypes.Decimal decimal) {
             return (in, row) -> {
                 int length = in.length();
@@ -141,14 +141,14 @@ final class Reading {
         };
     }
 
-    private static Step fixed(int size, Schema reader, Target column) {
+    private static Step fixed(int size, Schema reader, ColumnWriter column) {
         if (reader.getLogicalType() instanceof LogicalTypes.Decimal decimal) {
             return (in, row) -> putDecimal(column, row, in.bytes, in.skip(size), size, decimal);
         }
         return (in, row) -> column.putText(row, in.bytes, in.skip(size), size);
     }
 
-    private static void putDecimal(Target column, int row, byte[] bytes, int start, int length, LogicalTypes.Decimal type) {
+    private static void putDecimal(ColumnWriter column, int row, byte[] bytes, int start, int length, LogicalTypes.Decimal type) {
         BigInteger digits = length == 0 ? BigInteger.ZERO : new BigInteger(bytes, start, length);
         BigDecimal value = new BigDecimal(digits, type.getScale());
         if (value.precision() > type.getPrecision()) {
@@ -157,12 +157,12 @@ final class Reading {
         column.values().putDecimal(row, Decimal.apply(value, type.getPrecision(), type.getScale()), type.getPrecision());
     }
 
-    private static Step symbol(Schema writer, Schema reader, Target column) {
+    private static Step symbol(Schema writer, Schema reader, ColumnWriter column) {
         byte[][] texts = writer.getEnumSymbols().stream()
             .map(symbol -> reader.hasEnumSymbol(symbol) ? symbol : reader.getEnumDefault())
             .map(symbol -> symbol == null ? null : symbol.getBytes(StandardCharsets.UTF_8)).toArray(byte[][]::new);
         return (in, row) -> {
-            byte[] text = texts[Skipping.index(in, texts.length)];
+            byte[] text = texts[SkipSteps.index(in, texts.length)];
             if (text == null) {
                 throw Malformed.INSTANCE;
             }
@@ -170,14 +170,14 @@ final class Reading {
         };
     }
 
-    private Step items(Schema writer, Schema reader, Target column) {
-        Target items = column.child(0);
+    private Step items(Schema writer, Schema reader, ColumnWriter column) {
+        ColumnWriter items = column.child(0);
         return blocks(column, items, of(writer.getElementType(), reader.getElementType(), items));
     }
 
-    private Step entries(Schema writer, Schema reader, Target column) {
-        Target keys = column.child(0);
-        Target values = column.child(1);
+    private Step entries(Schema writer, Schema reader, ColumnWriter column) {
+        ColumnWriter keys = column.child(0);
+        ColumnWriter values = column.child(1);
         Step value = of(writer.getValueType(), reader.getValueType(), values);
         return blocks(column, values, (in, row) -> {
             keys.reserve(row + 1);
@@ -188,7 +188,7 @@ final class Reading {
     }
 
     /** Reads blocks of values into rows of {@code items}, which become an array or map of the column. */
-    private static Step blocks(Target column, Target items, Step item) {
+    private static Step blocks(ColumnWriter column, ColumnWriter items, Step item) {
         return (in, row) -> {
             in.enter();
             int first = items.take(0);
@@ -206,11 +206,11 @@ final class Reading {
         };
     }
 
-    private Step struct(Schema writer, Schema reader, Target column) {
-        Target[] targets = reader.getFields().stream().map(field -> column.child(field.pos())).toArray(Target[]::new);
+    private Step struct(Schema writer, Schema reader, ColumnWriter column) {
+        ColumnWriter[] targets = reader.getFields().stream().map(field -> column.child(field.pos())).toArray(ColumnWriter[]::new);
         List<Step> fields = skipped(writer);
         for (Schema.Field field : reader.getFields()) {
-            Target target = targets[field.pos()];
+            ColumnWriter target = targets[field.pos()];
             Integer position = (Integer) ((Map<?, ?>) field.getObjectProp("positions")).get(id);
             if (position == null) {
                 fields.add((in, row) -> target.putNull(row));
@@ -221,7 +221,7 @@ final class Reading {
         Step[] steps = fields.toArray(Step[]::new);
         return (in, row) -> {
             in.enter();
-            for (Target target : targets) {
+            for (ColumnWriter target : targets) {
                 target.reserve(row + 1);
             }
             for (Step step : steps) {

@@ -9,19 +9,19 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnVector;
 
 /** A column that steps write: texts and bytes of records stay where they are, except inside of arrays, maps and structs. */
-final class Target {
-    private final Slices slices;
+final class ColumnWriter {
+    private final TextColumn slices;
     private final WritableColumnVector values;
 
-    private Target(Slices slices, WritableColumnVector values) {
+    private ColumnWriter(TextColumn slices, WritableColumnVector values) {
         this.slices = slices;
         this.values = values;
     }
 
     /** Returns a column of its own for a number of rows. */
-    static Target column(DataType type, int rows) {
+    static ColumnWriter column(DataType type, int rows) {
         boolean isText = type instanceof StringType || type instanceof BinaryType;
-        return isText ? new Target(new Slices(type, rows), null) : new Target(null, new OnHeapColumnVector(rows, type));
+        return isText ? new ColumnWriter(new TextColumn(type, rows), null) : new ColumnWriter(null, new OnHeapColumnVector(rows, type));
     }
 
     ColumnVector vector() {
@@ -33,8 +33,8 @@ final class Target {
     }
 
     /** Returns the column of a field of this struct, or of the items of this array. */
-    Target child(int ordinal) {
-        return new Target(null, values.getChild(ordinal));
+    ColumnWriter child(int ordinal) {
+        return new ColumnWriter(null, values.getChild(ordinal));
     }
 
     /** Makes room for an item of an array at this row. */

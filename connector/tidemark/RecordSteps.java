@@ -6,22 +6,22 @@ import java.util.stream.Collectors;
 import org.apache.avro.Schema;
 
 /** Makes the steps of a writer's schema, of which fields inside of records are columns of their own. */
-final class Flat {
+final class RecordSteps {
     /** A column and the positions of its field: of the records around it, and its own. */
-    private record Leaf(List<Integer> path, Schema reader, Target column) { }
+    private record Leaf(List<Integer> path, Schema reader, ColumnWriter column) { }
 
-    private final Reading reading;
+    private final ReadSteps reading;
 
-    private Flat(String id) {
-        reading = new Reading(id);
+    private RecordSteps(String id) {
+        reading = new ReadSteps(id);
     }
 
     /** Returns the steps of a schema with this id; the columns have these targets. */
-    static Step[] steps(String id, Schema writer, List<EventColumns.Column> columns, Target[] targets) {
+    static Step[] steps(String id, Schema writer, List<EventColumns.Column> columns, ColumnWriter[] targets) {
         List<Step> steps = new ArrayList<>();
         List<Leaf> leaves = new ArrayList<>();
         for (int index = 0; index < targets.length; index++) {
-            Target target = targets[index];
+            ColumnWriter target = targets[index];
             EventColumns.Column column = columns.get(index);
             List<Integer> path = column.positions().get(id);
             if (path != null) {
@@ -32,7 +32,7 @@ final class Flat {
                 steps.add((in, row) -> target.putNull(row));
             }
         }
-        steps.addAll(new Flat(id).fields(writer, leaves, 0));
+        steps.addAll(new RecordSteps(id).fields(writer, leaves, 0));
         return steps.toArray(Step[]::new);
     }
 
@@ -55,7 +55,7 @@ final class Flat {
             default -> fields(writer, leaves, depth).stream();
         }).toArray(Step[]::new);
         if (writer.getType() == Schema.Type.UNION) {
-            return (in, row) -> steps[Skipping.index(in, steps.length)].run(in, row);
+            return (in, row) -> steps[SkipSteps.index(in, steps.length)].run(in, row);
         }
         return (in, row) -> {
             for (Step step : steps) {

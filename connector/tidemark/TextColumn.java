@@ -9,13 +9,13 @@ import org.apache.spark.sql.vectorized.ColumnarMap;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** A column of texts or bytes, each a part of an array that is not copied. A row without a part is null. */
-final class Slices extends ColumnVector {
+final class TextColumn extends ColumnVector {
     private final byte[][] arrays;
     private final int[] starts;
     private final int[] lengths;
     private int nulls;
 
-    Slices(DataType type, int rows) {
+    TextColumn(DataType type, int rows) {
         super(type);
         arrays = new byte[rows][];
         starts = new int[rows];

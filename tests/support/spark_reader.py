@@ -1,0 +1,73 @@
+"""A Spark session as readers of the tables have, with Delta, in a process of its own: ours has no Delta."""
+
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from tests.support.brief_java import BRIEF_DRIVER
+from tidemark.pipeline.runtime.jars import jars_of
+from tidemark.pipeline.runtime.java import use_java
+from tidemark.pipeline.runtime.spark import CLOSED
+
+_DELTA: Final = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.databricks.delta.snapshotPartitions": "1",  # 50 tasks for each table by default
+    "spark.ui.enabled": "false",
+}
+
+
+class SparkReader:
+    """Runs statements in the session."""
+
+    def __init__(self, pool: ProcessPoolExecutor) -> None:
+        self._pool = pool
+
+    def sql(self, statement: str) -> pa.Table:
+        """Returns the rows of a statement."""
+        return self._pool.submit(_rows, statement).result()
+
+    def views(self, warehouse: str) -> list[str]:
+        """Creates the views of a warehouse as a user does, and returns their names."""
+        return self._pool.submit(_views, warehouse).result()
+
+
+@contextmanager
+def spark_reader() -> Iterator[SparkReader]:
+    """Yields a session that ends with the context."""
+    with ProcessPoolExecutor(1, get_context("spawn"), _open) as pool:
+        yield SparkReader(pool)
+
+
+def _open() -> None:
+    use_java()
+    conf: dict[str, bool | float | int | str | None] = {
+        **CLOSED,
+        **BRIEF_DRIVER,
+        **_DELTA,
+        "spark.jars": ",".join(map(str, jars_of("delta"))),
+    }
+    SparkSession.builder.master("local[2]").config(map=conf).getOrCreate()
+
+
+def _rows(statement: str) -> pa.Table:
+    return _session().sql(statement).toArrow()
+
+
+def _views(warehouse: str) -> list[str]:
+    import tidemark  # noqa: PLC0415 - the API that a user has
+
+    return tidemark.spark_views(_session(), warehouse)
+
+
+def _session() -> SparkSession:
+    session = SparkSession.getActiveSession()
+    assert session
+    return session
