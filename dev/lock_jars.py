@@ -10,11 +10,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-# The connectors are 4.0.0 with PySpark 4.0.5: the API of sources did not change. Commons Pool is their only dependency
-# that Spark does not include.
-SPARK = (
+# Spark's version of Kafka's client, by which the connector reads.
+SPARK = ("org.apache.kafka:kafka-clients:3.9.2",)
+# Spark's own source of Kafka and its Avro are 4.0.0 with PySpark 4.0.5: the API of sources did not change. Commons Pool
+# is their only dependency that Spark does not include.
+PEERS = (
     "org.apache.commons:commons-pool2:2.12.0",
-    "org.apache.kafka:kafka-clients:3.9.2",
     "org.apache.spark:spark-avro_2.13:4.0.0",
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
     "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
@@ -64,8 +65,9 @@ JDBC = ("org.postgresql:postgresql:42.7.8",)
 
 HEADER = """\
 # Every jar that Tidemark fetches, with its SHA-256. Written by `dev.lock_jars`, read by `pipeline/runtime/jars.py`.
-# spark: on the class path of driver and executors. delta: for a Spark session that reads the tables. s3: also, if
-# executors read and write a warehouse in S3. broker: the Kafka broker of the demo and the tests.
+# spark: on the class path of driver and executors. delta: for a Spark session that reads the tables. peers: Spark's own
+# Kafka source and Avro, for benchmarks. s3: also, if executors read and write a warehouse in S3. broker: the Kafka
+# broker of the demo and the tests.
 """
 COMPILER_HEADER = """\
 # The compiler of the connector, with its SHA-256; it needs a Java to run in, but no JDK. Written by `dev.lock_jars`,
@@ -123,6 +125,7 @@ def main() -> None:
     sections = {
         "spark": resolve(SPARK, transitive=False),
         "delta": resolve(DELTA, transitive=False),
+        "peers": resolve(PEERS, transitive=False),
         "s3": resolve(S3, transitive=False) | aws_sdk(),
         "broker": resolve(BROKER, transitive=True),
     }

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-JAR_SETS: Final = ("spark", "delta")
+JAR_SETS: Final = ("spark", "peers", "delta")
 """Sections of jars.lock."""
 EXTENSION: Final = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",

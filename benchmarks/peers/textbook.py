@@ -11,9 +11,9 @@ from pyspark.sql import functions as F
 
 from benchmarks.errors import BenchmarkError
 from benchmarks.measure import Stopwatch
+from benchmarks.peers.kafka_source import planned_ends
 from benchmarks.task import FIRST_COMMIT, Drain, Task
 from tidemark.pipeline.decoding.wire_format import FRAME_BYTES
-from tidemark.pipeline.kafka.stream import planned_ends
 
 
 def body() -> Column:

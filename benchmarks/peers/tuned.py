@@ -10,20 +10,18 @@ from pyspark.sql.avro.functions import from_avro
 
 from benchmarks.peers import textbook
 from benchmarks.peers.delta import JAR_SETS, TUNED
+from benchmarks.peers.kafka_source import source_options
 from benchmarks.peers.own_schemas import writer_and_reader_schema
 from benchmarks.task import Drain, Task, serve, task_argument
-from tidemark.pipeline.kafka.clients import source_options
 from tidemark.pipeline.runtime.spark import spark_session
-from tidemark.pipeline.settings.model import BatchSettings, KafkaSettings, SparkSettings
+from tidemark.pipeline.settings.model import KafkaSettings, SparkSettings
 
 
 def drain(task: Task, folder: Path) -> Drain:
     """Drains in batches of `task.batch`."""
     spark = spark_session(SparkSettings(conf={**TUNED, **task.conf}), jar_sets=JAR_SETS)
     kafka = KafkaSettings(bootstrap_servers=task.bootstrap_servers, topic=task.topic)
-    options = source_options(kafka, BatchSettings(max_records=task.batch or task.events), {})
-    # A textbook job starts at the start of the topic.
-    options["startingOffsets"] = "earliest"
+    options = source_options(kafka, task.batch or task.events)
     records = spark.readStream.format("kafka").options(**options).load()
     writer, reader = writer_and_reader_schema()
     event = from_avro(textbook.body(), writer, {"avroSchema": reader})

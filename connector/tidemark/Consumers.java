@@ -15,16 +15,22 @@ final class Consumers {
     /** The properties of a client, and the partitions that it may be assigned. */
     record Key(Map<String, String> properties, String topic, int number, int tasks) {
         static Key of(Task task, CaseInsensitiveStringMap options) {
-            Map<String, String> properties = new HashMap<>();
-            options.asCaseSensitiveMap().forEach((name, value) -> {
-                if (name.startsWith("kafka.")) {
-                    properties.put(name.substring("kafka.".length()), value);
-                }
-            });
+            Map<String, String> properties = Consumers.properties(options);
             properties.put("enable.auto.commit", "false");
             properties.put("auto.offset.reset", "none");
             return new Key(properties, options.get("topic"), task.number(), task.tasks());
         }
+    }
+
+    /** Returns the properties of a client: the options with the prefix {@code kafka.}, without it. */
+    static Map<String, String> properties(CaseInsensitiveStringMap options) {
+        Map<String, String> properties = new HashMap<>();
+        options.asCaseSensitiveMap().forEach((name, value) -> {
+            if (name.startsWith("kafka.")) {
+                properties.put(name.substring("kafka.".length()), value);
+            }
+        });
+        return properties;
     }
 
     private record Idle(RangesConsumer consumer, long since) { }

@@ -8,7 +8,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.avro.Schema;
-import org.apache.spark.sql.avro.SchemaConverters;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 
@@ -25,7 +24,7 @@ record EventColumns(List<Column> columns, Map<String, Schema> writers, boolean h
      */
     record Column(String name, Schema reader, Map<String, List<Integer>> positions) {
         DataType type() {
-            return SchemaConverters.toSqlType(reader).dataType();
+            return SparkTypes.of(reader);
         }
     }
 

@@ -1,6 +1,5 @@
 """Options of the two Kafka clients: the Java client reads the topic, librdkafka asks for offsets."""
 
-import json
 from collections.abc import Mapping
 from typing import Final
 
@@ -36,19 +35,17 @@ def librdkafka_client(kafka: KafkaSettings) -> dict[str, str | int | float | boo
         return {"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0, **librdkafka_options(kafka)}
 
 
-def source_options(kafka: KafkaSettings, batch: BatchSettings, positions: Mapping[int, int]) -> dict[str, str]:
-    """Returns the options of Spark's source, which plans offsets from `positions`, the next offset by partition.
+def planner_options(kafka: KafkaSettings, batch: BatchSettings, positions: Mapping[int, int]) -> dict[str, str]:
+    """Returns the options of the planner of batches, which begins at `positions`, the next offset by partition.
 
-    A partition that is added later is read from its start. Spark fails the query when offsets are deleted. Raises
-    SetUpError if a file of the settings cannot be used.
+    A partition that is added later is read from its start. The query fails if a partition ends before its position.
+    Raises SetUpError if a file of the settings cannot be used.
     """
     return {
         **consumer_options(kafka),
-        "subscribe": kafka.topic,
-        "startingOffsets": json.dumps(
-            {kafka.topic: {str(partition): offset for partition, offset in positions.items()}}
-        ),
-        "maxOffsetsPerTrigger": str(batch.max_records),
+        "topic": kafka.topic,
+        "starts": ",".join(f"{partition}:{offset}" for partition, offset in positions.items()),
+        "max.records": str(batch.max_records),
     }
 
 

@@ -1,10 +1,9 @@
-"""The Structured Streaming query: Spark plans the offsets, `TopicRanges` reads them, the service decides the rest.
+"""The Structured Streaming query: its rows are the ranges of a batch, which `TopicRanges` reads.
 
 The checkpoint is disposable: each query starts from the positions of the ledger with a new checkpoint, in a temporary
 folder of the driver. Only the tables store state.
 """
 
-import json
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,8 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from tidemark.pipeline.errors import TransientError
-from tidemark.pipeline.kafka.clients import source_options
+from tidemark.pipeline.kafka.clients import planner_options
 from tidemark.pipeline.kafka.ranges import TopicRanges
+from tidemark.pipeline.runtime.connector import PLANNER
 from tidemark.pipeline.runtime.spark_errors import cause_in
 from tidemark.pipeline.settings.durations import milliseconds
 from tidemark.pipeline.settings.model import BatchSettings, KafkaSettings
@@ -73,31 +73,18 @@ class Stream:
 
     def _writer(self, positions: Mapping[int, int], checkpoint: Path) -> DataStreamWriter:
         self._failure = None
-        starts = positions
-        records = self.spark.readStream.format("kafka")
-        records = records.options(**source_options(self.kafka, self.batch, positions))
+        ranges = self.spark.readStream.format(PLANNER)
+        ranges = ranges.options(**planner_options(self.kafka, self.batch, positions))
 
-        def each(_: DataFrame, batch_id: int) -> None:
-            nonlocal starts
+        def each(planned: DataFrame, _: int) -> None:
             if self._failure is not None:
                 return
             try:
-                ends = planned_ends(checkpoint, batch_id, self.kafka.topic)
+                rows = planned.collect()
+                starts, ends = ({row["partition"]: row[name] for row in rows} for name in ("from", "to"))
                 self.on_batch(TopicRanges(self.spark, self.kafka, starts, ends))
-                starts = ends
             except Exception as error:  # noqa: BLE001 - `wait` raises it: Spark would print pages of Java
                 self._failure = error
 
-        writer = records.load().writeStream.foreachBatch(each)
+        writer = ranges.load().writeStream.foreachBatch(each)
         return writer.option("checkpointLocation", checkpoint.as_uri())
-
-
-def planned_ends(checkpoint: Path, batch_id: int, topic: str) -> dict[int, int]:
-    """Returns by partition the offset (exclusive) up to which the query's batch `batch_id` reads.
-
-    Spark writes it to the checkpoint's offset log before the batch runs. `observe()` and the progress report come after
-    the batch, and count re-executions.
-    Source of the format: Spark, `OffsetSeqLog`: a version line, a line of metadata, then a line per source.
-    """
-    source = (checkpoint / "offsets" / str(batch_id)).read_text().splitlines()[2]
-    return {int(partition): offset for partition, offset in json.loads(source)[topic].items()}

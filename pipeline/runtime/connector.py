@@ -8,6 +8,8 @@ from tidemark.pipeline.errors import SetUpError
 
 SOURCE: Final = "tidemark.KafkaColumns"
 """The name by which Spark finds the connector's columnar source."""
+PLANNER: Final = "tidemark.TopicPlanner"
+"""The name by which Spark finds the stream of ranges."""
 JAR: Final = Path(__file__).resolve().parents[1] / "connector.jar"
 
 

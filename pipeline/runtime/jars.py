@@ -25,7 +25,7 @@ from tidemark.pipeline.runtime.download import WAITS_S, digest, fetch
 
 MAVEN_CENTRAL = "https://repo.maven.apache.org/maven2"
 AT_ONCE = 8
-SETS = ("spark", "delta", "s3", "broker")
+SETS = ("spark", "delta", "peers", "s3", "broker")
 LAYOUTS = {"comma": ",", "classpath": os.pathsep, "lines": "\n"}
 
 PROGRESS_S = 5.0

@@ -29,7 +29,7 @@ def test_the_commands_run_and_read_a_warehouse(wheel_environment: Path, tmp_path
         assert done.returncode == 0, done.stderr
     bundle = (tmp_path / "tidemark-support.txt").read_text()
     assert "events are counted once: 0 violations" in bundle
-    assert "jars: 5 of 5 are missing" in bundle
+    assert "missing jars: 1 of 1" in bundle
 
 
 def test_modules_of_the_user_with_names_of_our_parts_change_nothing(wheel_environment: Path, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_nothing_is_downloaded_that_is_present(wheel_environment: Path, tmp_path
     jars_of("spark")
     jars_of("s3")
     variables = {"TIDEMARK_JARS_CACHE": str(cache())}
-    assert run(wheel_environment, tmp_path, "tidemark", "setup", **variables).stdout == f"5 jars in {cache()}\n"
+    assert run(wheel_environment, tmp_path, "tidemark", "setup", **variables).stdout == f"1 jar in {cache()}\n"
     done = run(wheel_environment, tmp_path, "tidemark", "setup", "--s3", **variables)
     assert (done.returncode, done.stderr) == (0, "")
 

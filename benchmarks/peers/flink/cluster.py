@@ -16,10 +16,10 @@ from demo.die_with_parent import dying_with_parent
 from dev.flink import command, compiled, compiler, flink_jars
 from tidemark.command_line.times import duration_ms
 from tidemark.pipeline.errors import SetUpError
-from tidemark.pipeline.kafka.clients import source_options
+from tidemark.pipeline.kafka.clients import consumer_options
 from tidemark.pipeline.runtime.limits import cores, heap
 from tidemark.pipeline.runtime.spark import JVM_OPTIONS
-from tidemark.pipeline.settings.model import BatchSettings, KafkaSettings
+from tidemark.pipeline.settings.model import KafkaSettings
 
 Api = Literal["sql", "datastream"]
 PROGRAM: Final = Path(__file__).with_name("drains")
@@ -38,7 +38,7 @@ def drain_settings(task: Task, api: Api, checkpoint_ms: int | None = None, more:
     `more` are read in addition to those that the results need.
     """
     kafka = KafkaSettings(bootstrap_servers=task.bootstrap_servers, topic=task.topic)
-    options = source_options(kafka, BatchSettings(), {})
+    options = consumer_options(kafka)
     writer, reader = writer_and_reader_schema(chain(*task.keys.values(), more))
     return {
         "job": api,

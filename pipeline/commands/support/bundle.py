@@ -70,7 +70,7 @@ def _versions() -> Iterator[str]:
         yield f"Java {java.version if java else 'does not run'}"
     except SetUpError:
         yield "Java is missing, or of a version that Spark does not support"
-    yield f"jars: {len(missing(locked('spark'), cache()))} of {len(locked('spark'))} are missing"
+    yield f"missing jars: {len(missing(locked('spark'), cache()))} of {len(locked('spark'))}"
 
 
 def _installed(name: str) -> str:
