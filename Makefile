@@ -1,6 +1,6 @@
 # Needs Python 3.11.2 and make; installs everything else. Stamp files record which steps are done.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-fast nightly mutants test-fast-on test-pythons coverage chaos simulate soak flink check format bench duel audit release lock pages prose site clean
+.PHONY: help setup demo test test-all test-fast nightly mutants test-fast-on test-pythons test-spark coverage chaos simulate soak flink check format bench duel audit release lock pages prose site clean
 
 # The environment's interpreter, or the first that is new enough; override it by `make setup PYTHON=...`.
 OWN_PYTHON := $(shell .venv/bin/python -c 'import sys; print(sys._base_executable)' 2>/dev/null)
@@ -52,6 +52,13 @@ test-fast-on: ## run the fast tests with another Python, in an environment of it
 test-pythons: ## run the fast tests with the oldest and the newest Python of this machine; before a release
 	for age in oldest newest; do python=$$($(PYTHON) -m dev.pythons $$age) && \
 	    $(MAKE) test-fast-on PYTHON_UNDER_TEST=$$python ENVIRONMENT_UNDER_TEST=.venv-$$age || exit; done
+
+UV = $$(.venv/bin/python -c 'from dev.environment import find_uv; print(find_uv())' 2>/dev/null || echo uv)
+test-spark: setup ## run transcripts, a drain and the planner with the newest PySpark that is allowed; before a release
+	TIDEMARK_ENVIRONMENT=.venv-spark $(PYTHON) dev/environment.py
+	$(UV) pip install --quiet --python .venv-spark/bin/python --no-build-isolation --upgrade 'pyspark<5'
+	.venv-spark/bin/python -m pytest -n $(WORKERS) --dist loadfile tests/transcripts tests/broker/test_planner.py \
+	    tests/broker/test_end_to_end.py -m "not nightly" $(ARGS)
 
 nightly: setup $(CLASSES) ## run everything that takes long, and write build/nightly/report.md; ARGS="--hours 8 --only a,b"; --list
 	$(RUN) tests.nightly $(ARGS)

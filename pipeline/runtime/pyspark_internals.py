@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Iterable
+from importlib.metadata import version
 from typing import Any, Final
 
 from py4j.java_gateway import JavaObject
@@ -13,6 +14,12 @@ from pyspark.sql.classic.column import Column as ClassicColumn
 
 from tidemark.pipeline.errors import JavaEnded
 
+_IS_BEFORE_4_1: Final = version("pyspark").startswith("4.0.")
+CHECKPOINT_FILES: Final = (
+    f"org.apache.spark.sql.execution.streaming.{'' if _IS_BEFORE_4_1 else 'checkpointing.'}"
+    "FileSystemBasedCheckpointFileManager"
+)
+"""The class that writes checkpoints without forking `chmod`; Spark 4.1 moved it."""
 _ENDED_AT_START: Final = (
     "Spark's Java process ended while it started: the lines above are its own; without any it was probably killed, for "
     "example because the memory limit is too low"

@@ -18,7 +18,13 @@ from tidemark.pipeline.runtime.account import has_account
 from tidemark.pipeline.runtime.connector import connector_jar
 from tidemark.pipeline.runtime.jars import jars_of
 from tidemark.pipeline.runtime.java import use_java
-from tidemark.pipeline.runtime.pyspark_internals import authenticate_callbacks, log_in, remove_properties, start_java
+from tidemark.pipeline.runtime.pyspark_internals import (
+    CHECKPOINT_FILES,
+    authenticate_callbacks,
+    log_in,
+    remove_properties,
+    start_java,
+)
 from tidemark.pipeline.runtime.scratch import own_folder, own_folder_in
 from tidemark.pipeline.settings.model import Settings, SparkSettings
 
@@ -100,9 +106,7 @@ _STAND_ALONE: Final = {
     "spark.executor.extraJavaOptions": JVM_OPTIONS,
     # Without native Hadoop libraries each file written to a local disk would fork chmod and readlink.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.FileSystemBasedCheckpointFileManager"
-    ),
+    "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINT_FILES,
 }
 
 

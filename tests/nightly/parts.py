@@ -52,6 +52,9 @@ _MINUTES: Final = ("--minutes", "{minutes:.1f}")
 PARTS: Final = (
     Part("pythons", ("make", "test-pythons"), "fast tests", source=Source.PYTEST, again="make test-pythons"),
     Part(
+        "sparks", ("make", "test-spark"), "tests with the newest PySpark", source=Source.PYTEST, again="make test-spark"
+    ),
+    Part(
         "records",
         (*_PYTEST, "tests/fuzz", "-m", "nightly"),
         "tests with mutated records",
