@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from tests.broker.test_reading_on import widen
+from tests.broker.test_transactions import transaction, transactional
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.kafka_cluster import Cluster
 from tests.support.topic_writer import event, send
@@ -69,6 +70,15 @@ def test_a_new_partition_is_read_from_its_start(broker: Cluster, make_topic: Mak
     widen(broker, topic, partitions=2)
     fill(broker, topic, 3, 2)
     assert planned(broker, topic, {0: 1}, 100) == [({0: 1, 1: 0}, {0: 3, 1: 2})]
+
+
+def test_a_batch_ends_before_an_open_transaction(broker: Cluster, make_topic: MakeTopic) -> None:
+    topic = make_topic(1)
+    fill(broker, topic, 3)
+    producer = transactional(broker, topic)
+    transaction(producer, topic, [event("bob", 1)])
+    assert planned(broker, topic, {0: 0}, 100) == [({0: 0}, {0: 3})]
+    producer.abort_transaction(30)
 
 
 @pytest.mark.parametrize(

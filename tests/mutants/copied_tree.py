@@ -96,7 +96,7 @@ def _copy_files(folder: Path) -> None:
     ).stdout  # fmt: skip
     for name in filter(None, listed.split("\0")):
         source, target = ROOT / name, folder / name
-        if source.is_file():
+        if source.is_file() or source.is_symlink():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target, follow_symlinks=False)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants.catalogue import ROOT, DoesNotApply, Mutant, mutants
+from tests.mutants.copied_tree import CopiedTree
 from tests.mutants.failure_plugin import ASSERTION, kind_of
 from tests.mutants.hunt import TIERS, kept, tier_of
 from tests.mutants.page import HEADING, section
@@ -43,6 +44,18 @@ def test_a_text_that_is_gone_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file.py").write_text("find find")
     with pytest.raises(DoesNotApply, match=r"name: file\.py has 2 times 'find', expected 1"):
         mutant.apply(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_copy_runs_its_own_code(tmp_path: Path) -> None:
+    tree = CopiedTree(tmp_path)
+    test = tree.path / "tests" / "event_time" / "test_of_the_copy.py"
+    test.write_text("import tidemark.pipeline.errors as e\ndef test_it():\n    assert e.__file__ == ''\n")
+    failure = tree.first_failure("tests/event_time/test_of_the_copy.py")
+    assert failure is not None
+    assert failure.kind == ASSERTION
+    (tree.path / "pipeline" / "errors.py").write_text("raise ValueError\n")
+    assert "ValueError" in str(tree.first_failure("tests/event_time/test_of_the_copy.py"))
 
 
 def test_each_test_that_is_named_exists() -> None:
