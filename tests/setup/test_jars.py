@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 import structlog
 
+from dev.connector import SOURCES, refresh
 from tests.setup.mirror import Mirror, serving
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.logs import configure_logs
-from tidemark.pipeline.runtime import jars
+from tidemark.pipeline.runtime import connector, jars
 from tidemark.pipeline.runtime.jars import SETS, Jar, cache, locked, mirror, provide
 
 AT_ONCE = (0.0, 0.0)
@@ -173,6 +174,21 @@ def test_the_lock_names_all_sets_with_whole_hashes() -> None:
     assert "delta-spark_4.0_2.13-4.4.0.jar" in {jar.name for jar in locked("delta")}
     assert "kafka_2.13-4.1.1.jar" in {jar.name for jar in locked("broker")}
     assert all(len(bytes.fromhex(jar.sha256)) == 32 for name in SETS for jar in locked(name))
+
+
+def test_a_checkout_without_the_connector_names_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connector, "JAR", tmp_path / "connector.jar")
+    with pytest.raises(SetUpError, match="install a wheel of tidemark-lake, or run `make setup` in a checkout"):
+        connector.connector_jar()
+
+
+@pytest.mark.jvm
+def test_the_same_sources_make_the_same_connector(tmp_path: Path) -> None:
+    (tmp_path / "build").mkdir()
+    again = tmp_path / "connector.jar"
+    (tmp_path / SOURCES.name).symlink_to(SOURCES)
+    refresh(again, tmp_path / SOURCES.name)
+    assert again.read_bytes() == connector.JAR.read_bytes()
 
 
 def test_the_cache_is_the_configured_folder_then_xdg_then_home() -> None:
