@@ -145,7 +145,7 @@ $(JAVA): $(SYNCED)
 $(CLASSES): $(JARS) $(JAVA)
 	-@$(RUN) tidemark.pipeline.service.load_classes
 
-$(JARS): $(SYNCED) $(JAVA) jars.lock dev/compiler.lock $(wildcard connector/tidemark/*.java)
+$(JARS): $(SYNCED) $(JAVA) jars.lock uv.lock dev/compiler.lock $(wildcard connector/tidemark/*.java)
 	$(RUN) tidemark.pipeline.runtime.jars
 	@$(RUN) dev.connector
 	@touch $@

@@ -7,6 +7,7 @@ MODULES: Final = {
     "delta": "spark",
     "duckdb": "sql",
     "jinja2": "dashboard",
+    "markupsafe": "dashboard",
     "pyruhvro": "producers",
     "rich": "terminal",
 }

@@ -8,9 +8,9 @@ import hashlib
 import subprocess
 import sys
 import tempfile
+import tomllib
 import zipfile
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +21,8 @@ from tidemark.pipeline.runtime.connector import JAR
 from tidemark.pipeline.runtime.jars import cache, jars_of, listed, locked, mirror, only_one, provide
 from tidemark.pipeline.runtime.java import find_java
 
-SOURCES: Final = Path(__file__).parents[1] / "connector"
+ROOT: Final = Path(__file__).parents[1]
+SOURCES: Final = ROOT / "connector"
 LOCK: Final = Path(__file__).with_name("compiler.lock")
 _LONGEST_S: Final = 300
 
@@ -46,12 +47,18 @@ def _files(sources: Path) -> list[Path]:
 
 
 def _digest(files: Sequence[Path]) -> bytes:
-    made_of = hashlib.sha256(version("pyspark").encode())
+    made_of = hashlib.sha256(_locked_version("pyspark").encode())
     for jar in (*locked("spark"), *listed(LOCK, "compiler")):
         made_of.update(jar.sha256.encode())
     for file in files:
         made_of.update(file.name.encode() + b"\0" + file.read_bytes())
     return made_of.hexdigest().encode()
+
+
+def _locked_version(package: str) -> str:
+    """Returns the version of a package in uv.lock: with another one the jar is used as it is."""
+    packages = tomllib.loads((ROOT / "uv.lock").read_text())["package"]
+    return next(str(each["version"]) for each in packages if each["name"] == package)
 
 
 def _compile(sources: Path, jar: Path) -> None:

@@ -32,7 +32,12 @@ final class PlannedStream implements MicroBatchStream, SupportsTriggerAvailableN
 
     @Override
     public void prepareForTriggerAvailableNow() {
-        goal = ends.after(starts);
+        try {
+            goal = ends.after(starts);
+        } catch (RuntimeException error) {
+            stop();  // Spark does not, before a query has begun
+            throw error;
+        }
     }
 
     @Override

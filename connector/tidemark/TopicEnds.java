@@ -1,5 +1,7 @@
 package tidemark;
 
+import java.io.InterruptedIOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -70,8 +72,8 @@ final class TopicEnds implements AutoCloseable {
         } catch (ExecutionException error) {
             throw error.getCause() instanceof RuntimeException cause ? cause : new KafkaException(error.getCause());
         } catch (InterruptedException error) {
-            Thread.currentThread().interrupt();
-            throw new org.apache.kafka.common.errors.InterruptException(error);
+            // As which Spark recognises that a query is stopped.
+            throw new UncheckedIOException(new InterruptedIOException("planning was interrupted"));
         }
     }
 

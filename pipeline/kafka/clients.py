@@ -16,7 +16,7 @@ _FAST_CONSUMER: Final = {
     # At the end of the log a consumer's read-ahead waits this long at the broker, and Spark's next request waits for it
     # on the same connection: the default is 500 ms, by which draining two records took longer.
     "kafka.fetch.max.wait.ms": "10",
-    # Without a broker the query retries four times, each for this long (by default 1 min), and cannot be interrupted.
+    # Without a broker a batch is planned four times, each for this long (by default 1 min).
     "kafka.request.timeout.ms": "15000",
     "kafka.default.api.timeout.ms": "15000",
 }

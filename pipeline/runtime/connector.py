@@ -10,7 +10,7 @@ SOURCE: Final = "tidemark.KafkaColumns"
 """The name by which Spark finds the connector's columnar source."""
 PLANNER: Final = "tidemark.TopicPlanner"
 """The name by which Spark finds the stream of ranges."""
-JAR: Final = Path(__file__).resolve().parents[1] / "connector.jar"
+JAR: Final = Path(__file__).resolve().parents[1] / "tidemark-connector.jar"
 
 
 def connector_jar() -> Path:

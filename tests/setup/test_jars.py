@@ -177,7 +177,7 @@ def test_the_lock_names_all_sets_with_whole_hashes() -> None:
 
 
 def test_a_checkout_without_the_connector_names_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connector, "JAR", tmp_path / "connector.jar")
+    monkeypatch.setattr(connector, "JAR", tmp_path / "tidemark-connector.jar")
     with pytest.raises(SetUpError, match="install a wheel of tidemark-lake, or run `make setup` in a checkout"):
         connector.connector_jar()
 
@@ -185,7 +185,7 @@ def test_a_checkout_without_the_connector_names_the_command(tmp_path: Path, monk
 @pytest.mark.jvm
 def test_the_same_sources_make_the_same_connector(tmp_path: Path) -> None:
     (tmp_path / "build").mkdir()
-    again = tmp_path / "connector.jar"
+    again = tmp_path / "tidemark-connector.jar"
     (tmp_path / SOURCES.name).symlink_to(SOURCES)
     refresh(again, tmp_path / SOURCES.name)
     assert again.read_bytes() == connector.JAR.read_bytes()

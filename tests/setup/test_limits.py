@@ -70,7 +70,7 @@ def test_a_container_that_is_too_small_is_reported_in_a_sentence(tmp_path: Path)
 def test_spark_is_given_what_the_container_has_unless_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "cores", lambda: 3)
     monkeypatch.setattr(limits, "memory", lambda _: 3 * GIB)
-    monkeypatch.setattr("tidemark.pipeline.runtime.spark.connector_jar", lambda: Path("connector.jar"))
+    monkeypatch.setattr("tidemark.pipeline.runtime.spark.connector_jar", lambda: Path("tidemark-connector.jar"))
     properties = _deployment(SparkSettings(), "console", [])
     assert (properties["spark.master"], properties["spark.sql.shuffle.partitions"]) == ("local[6]", "3")
     assert properties["spark.driver.memory"] == "1536m"

@@ -58,7 +58,7 @@ def test_the_wheel_has_the_packages_and_the_lock_and_nothing_else(built: Path) -
     parts = {"command_line", "http_server", "kafka_access", "pipeline", "producers", "schemas"}
     assert {path.name for path in (ROOT / "tidemark").iterdir() if path.is_symlink()} == parts
     assert {name.partition("/")[0] for name in names} == {"tidemark", f"tidemark_lake-{VERSION}.dist-info"}
-    assert {"tidemark/pipeline/connector.jar", "tidemark/pipeline/jars.lock", "tidemark/py.typed"} <= {*names}
+    assert {"tidemark/pipeline/tidemark-connector.jar", "tidemark/pipeline/jars.lock", "tidemark/py.typed"} <= {*names}
     tracked = subprocess.run(["git", "ls-files", *parts], cwd=ROOT, capture_output=True, text=True, check=True)
     sources = {name for name in tracked.stdout.split() if name.endswith((".py", ".html", ".css", ".js", ".avsc"))}
     missing = {name for name in sources if (ROOT / name).exists() and f"tidemark/{name}" not in names}
@@ -78,7 +78,7 @@ def test_the_chart_is_one_that_helm_loads_and_the_sdist_builds_the_wheel(built: 
     with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
     assert {"pyproject.toml", "uv.lock", "jars.lock", "LICENSE", "README.md", "tidemark/pipeline/cli.py"} <= names
-    assert [name for name in names if name.endswith((".jar", ".pyc"))] == ["tidemark/pipeline/connector.jar"]
+    assert [name for name in names if name.endswith((".jar", ".pyc"))] == ["tidemark/pipeline/tidemark-connector.jar"]
 
 
 @pytest.mark.slow

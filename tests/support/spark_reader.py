@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from multiprocessing import get_context
 from typing import Final
 
@@ -37,6 +38,12 @@ class SparkReader:
     def views(self, warehouse: str) -> list[str]:
         """Creates the views of a warehouse as a user does, and returns their names."""
         return self._pool.submit(_views, warehouse).result()
+
+
+@cache
+def shared_reader() -> SparkReader:
+    """Returns a session that lives as long as this process."""
+    return SparkReader(ProcessPoolExecutor(1, get_context("spawn"), _open))
 
 
 @contextmanager
