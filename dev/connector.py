@@ -16,7 +16,7 @@ from typing import Final
 
 import pyspark
 
-from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.errors import SetUpError, exit_code_of
 from tidemark.pipeline.runtime.connector import JAR
 from tidemark.pipeline.runtime.jars import cache, jars_of, listed, locked, mirror, only_one, provide
 from tidemark.pipeline.runtime.java import find_java
@@ -81,12 +81,7 @@ def _compile(sources: Path, jar: Path) -> None:
 
 def main() -> int:
     """Returns 0 if the jar is made of the sources, 2 after a sentence if it cannot be compiled."""
-    try:
-        refresh()
-    except SetUpError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
-    return 0
+    return exit_code_of(refresh)
 
 
 if __name__ == "__main__":

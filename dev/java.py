@@ -13,7 +13,7 @@ from pathlib import Path
 import jdk
 
 from dev.environment import ROOT, find_uv, uv_environment
-from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.errors import SetUpError, exit_code_of
 from tidemark.pipeline.runtime.java import SUPPORTED, USER_JDKS, find_java
 
 PACKAGES = {
@@ -118,12 +118,7 @@ def _succeeds(command: Sequence[str]) -> bool:
 
 def main() -> int:
     """Ensures Java and prints its path; returns 2 if it cannot be installed."""
-    try:
-        sys.stdout.write(f"Java: {ensure_java()}\n")
-    except SetUpError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
-    return 0
+    return exit_code_of(lambda: sys.stdout.write(f"Java: {ensure_java()}\n"))
 
 
 if __name__ == "__main__":

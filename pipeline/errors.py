@@ -13,6 +13,9 @@ TidemarkError
 Bad data is not an error: it becomes a dead letter.
 """
 
+import sys
+from collections.abc import Callable
+
 
 class TidemarkError(Exception):
     """Base of the errors that Tidemark raises on purpose."""
@@ -48,3 +51,13 @@ class NothingCounted(TidemarkError):
 
 class JavaEnded(TidemarkError):
     """The Java process in which Spark runs has ended; a process can start Java only once."""
+
+
+def exit_code_of(act: Callable[[], object]) -> int:
+    """Returns 0 after `act`, or 2 after printing the sentence of the SetUpError that it raised."""
+    try:
+        act()
+    except SetUpError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0

@@ -19,7 +19,6 @@ simulate: Final = Verb(
     "simulate",
     callback=_simulate,
     params=simulate_options(),
-    short_help="Simulate a site, with late and malformed events.",
     help="Simulates the users of a site and sends their events, with known disorder, until the end or Ctrl-C.",
     context_settings={"show_default": True},
     examples=[

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from dev.connector import is_of_sources, refresh
+from dev.connector import refresh
 from tests.support import collection, durations, skips
 from tests.support.kafka_cluster import Cluster, any_cluster
 from tests.support.seeds import SEED
@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     The connector is compiled again if a source has changed since `make setup`.
     """
-    if JAR.is_file() and not hasattr(config, "workerinput") and not is_of_sources():
+    if JAR.is_file() and not hasattr(config, "workerinput"):
         refresh()
     config.addinivalue_line("filterwarnings", PY4J_SOCKETS)
     if collection.left_out(config) >= SLOW and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ENOUGH_BYTES:

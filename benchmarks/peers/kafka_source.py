@@ -8,7 +8,7 @@ from tidemark.pipeline.settings.model import KafkaSettings
 
 
 def source_options(kafka: KafkaSettings, most: int) -> dict[str, str]:
-    """Returns options that read a topic from its start, in batches of at most so many offsets, with our consumers."""
+    """Returns options that read a topic from its start by our consumers, in batches of at most `most` offsets."""
     return {
         **consumer_options(kafka),
         "subscribe": kafka.topic,

@@ -17,18 +17,7 @@ final class PlannedOffsets extends Offset {
         this.byPartition = new TreeMap<>(byPartition);
     }
 
-    /** Reads {@code partition:offset,...}. */
-    static PlannedOffsets parse(String text) {
-        TreeMap<Integer, Long> offsets = new TreeMap<>();
-        for (String each : text.split(",")) {
-            if (!each.isEmpty()) {
-                String[] parts = each.split(":");
-                offsets.put(Integer.parseInt(parts[0]), Long.parseLong(parts[1]));
-            }
-        }
-        return new PlannedOffsets(offsets);
-    }
-
+    /** Reads what {@link #json} returns: an object with the offset of each partition. */
     static PlannedOffsets ofJson(String json) {
         try {
             return new PlannedOffsets(JSON.readValue(json, new TypeReference<TreeMap<Integer, Long>>() { }));

@@ -25,7 +25,7 @@ final class PlannedStream implements MicroBatchStream, SupportsTriggerAvailableN
     private PlannedOffsets goal;
 
     PlannedStream(CaseInsensitiveStringMap options) {
-        starts = PlannedOffsets.parse(options.get("starts"));
+        starts = PlannedOffsets.ofJson(options.get("starts"));
         most = options.getLong("max.records", Long.MAX_VALUE);
         ends = new TopicEnds(options.get("topic"), Consumers.properties(options));
     }

@@ -44,7 +44,7 @@ final class ReadSteps {
     }
 
     /** Returns the types of a union, except null; any other type by itself. */
-    private static List<Schema> branches(Schema type) {
+    static List<Schema> branches(Schema type) {
         List<Schema> types = type.getType() == Type.UNION ? type.getTypes() : List.of(type);
         return types.stream().filter(each -> each.getType() != Type.NULL).toList();
     }

@@ -35,7 +35,7 @@ final class SparkTypes {
                 }
                 yield struct;
             }
-            case UNION -> ofUnion(schema.getTypes().stream().filter(each -> each.getType() != Type.NULL).toList());
+            case UNION -> ofUnion(ReadSteps.branches(schema));
             case NULL -> DataTypes.NullType;
         };
     }

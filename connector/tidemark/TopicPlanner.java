@@ -19,7 +19,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 /**
  * Spark's stream of what a batch has to read of a Kafka topic: a row for each partition, with the offsets {@code from}
  * (inclusive) and {@code to} (exclusive). {@link KafkaColumns} reads them. Options: {@code topic}, {@code starts}
- * ({@code partition:offset}, with commas), {@code max.records} of a batch, and {@code kafka.*} for the client.
+ * (see {@link PlannedOffsets#ofJson}), {@code max.records} of a batch, and {@code kafka.*} for the client.
  */
 public final class TopicPlanner implements TableProvider {
     private static final StructType SCHEMA = new StructType()

@@ -1,5 +1,6 @@
 """Options of the two Kafka clients: the Java client reads the topic, librdkafka asks for offsets."""
 
+import json
 from collections.abc import Mapping
 from typing import Final
 
@@ -44,7 +45,7 @@ def planner_options(kafka: KafkaSettings, batch: BatchSettings, positions: Mappi
     return {
         **consumer_options(kafka),
         "topic": kafka.topic,
-        "starts": ",".join(f"{partition}:{offset}" for partition, offset in positions.items()),
+        "starts": json.dumps(positions),
         "max.records": str(batch.max_records),
     }
 

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.errors import SetUpError, exit_code_of
 
 SOURCE: Final = "tidemark.KafkaColumns"
 """The name by which Spark finds the connector's columnar source."""
@@ -22,12 +22,7 @@ def connector_jar() -> Path:
 
 def main() -> int:
     """Prints the path of the jar; returns exit code 2 if it is missing."""
-    try:
-        sys.stdout.write(f"{connector_jar()}\n")
-    except SetUpError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
-    return 0
+    return exit_code_of(lambda: sys.stdout.write(f"{connector_jar()}\n"))
 
 
 if __name__ == "__main__":

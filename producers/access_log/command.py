@@ -21,7 +21,6 @@ access_log: Final = Verb(
     "access-log",
     callback=_access_log,
     params=access_log_options(),
-    short_help="Send visits from a web server's access log.",
     help="Follows the access log of nginx, Apache, Caddy or another web server, with its rotated files, and sends each "
     "visit exactly once, until Ctrl-C. LOG is the file that the server writes to, or - for standard input.",
     context_settings={"show_default": True},

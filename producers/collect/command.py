@@ -19,7 +19,6 @@ collect: Final = Verb(
     "collect",
     callback=_collect,
     params=collect_options(),
-    short_help="Collect visits and clicks from browsers.",
     help="Accepts visits and clicks by HTTP and answers once Kafka has acknowledged them. Also serves the snippet that "
     "sends them.",
     context_settings={"show_default": True},

@@ -117,11 +117,10 @@ def ends(settings: Settings) -> dict[tuple[str, int], tuple[str, int, int]]:
 def spark_counts_the_users_of_any_stretch_from_the_sketches(settings: Settings) -> None:
     stored = f"SELECT users_sketch FROM delta.`{settings.warehouse}/visitors`"  # noqa: S608 - our own
     own = "SELECT hll_sketch_agg(user_id) FROM VALUES ('ann'), ('bob'), ('cat'), ('fay') AS users(user_id)"
-    with spark_reader() as spark:
-        estimates = [
-            spark.sql(f"SELECT hll_sketch_estimate(hll_union_agg(users_sketch)) AS n FROM ({sketches})")["n"]  # noqa: S608 - our own
-            for sketches in (stored, f"{stored} UNION ALL {own}")
-        ]
+    estimates = [
+        spark_reader().sql(f"SELECT hll_sketch_estimate(hll_union_agg(users_sketch)) AS n FROM ({sketches})")["n"]  # noqa: S608 - our own
+        for sketches in (stored, f"{stored} UNION ALL {own}")
+    ]
     assert [estimate.to_pylist() for estimate in estimates] == [[4], [5]]
 
 

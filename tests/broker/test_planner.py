@@ -22,7 +22,7 @@ Plan = tuple[Mapping[int, int], Mapping[int, int]]
 
 
 def fill(broker: Cluster, topic: str, *counts: int) -> None:
-    """Sends so many events to each partition."""
+    """Sends as many events to each partition as `counts` has for it, in the order of partitions."""
     records = (event("ann", n, partition=number) for number, count in enumerate(counts) for n in range(count))
     send(broker.bootstrap_servers, topic, [*records])
 

@@ -180,8 +180,7 @@ def test_a_warehouse_is_moved_and_its_reports_go_on_with_a_mirror_of_the_topic(
     assert "or another warehouse (docs/operations.md#move)" in capfd.readouterr().err
     host.do(OPERATIONS, "To another topic or cluster")
     (view,) = re.findall(r"```sql\n(.*?)```", section_of(OPERATIONS, "Move"), re.DOTALL)
-    with spark_reader() as spark:
-        found = spark.sql(host.path(view)).to_pylist()
+    found = spark_reader().sql(host.path(view)).to_pylist()
     views = Counter({(row["user_id"], milliseconds(row["window_start"])): row["page_views"] for row in found})
     assert len(found) == len(views)
     assert views == of(times(0, 30))

@@ -1,15 +1,14 @@
 """Producers with transactions: what they aborted is not read, and the ledger accounts for its offsets."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Event
 
 import pytest
 from confluent_kafka import Producer
 
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
+from tests.support.repeating import repeating
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.support.topic_writer import Raw, event, send
 from tests.support.waiting import wait_for
@@ -47,23 +46,18 @@ def wait_for_markers(settings: Settings, readable_ends: dict[int, int], ends: di
 
 
 def test_records_that_arrive_while_the_broker_answers_are_not_held_back(broker: Cluster, make_topic: MakeTopic) -> None:
-    topic, stopping = make_topic(1), Event()
+    topic = make_topic(1)
     offsets = connect(KafkaSettings(topic=topic, bootstrap_servers=broker.bootstrap_servers)).offsets
 
-    def write() -> None:
-        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
-        while not stopping.is_set():
-            producer.produce(topic, b"{}")
-            producer.flush()
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
 
-    with ThreadPoolExecutor(1) as pool:
-        writing = pool.submit(write)
-        try:
-            wait_for(lambda: offsets().ends[0] > 0, PATIENCE_S, "a record")
-            answers = [offsets() for _ in range(200)]
-        finally:
-            stopping.set()
-        writing.result()
+    def write() -> None:
+        producer.produce(topic, b"{}")
+        producer.flush()
+
+    with repeating(write):
+        wait_for(lambda: offsets().ends[0] > 0, PATIENCE_S, "a record")
+        answers = [offsets() for _ in range(200)]
     assert [answer for answer in answers if answer.readable_ends[0] < answer.ends[0]] == []
 
 

@@ -82,11 +82,10 @@ def by_duckdb(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.fixture(scope="module")
-def by_spark(settings: Settings) -> Iterator[SparkReader]:
-    with spark_reader() as reader:
-        names = {view.name for view in views(settings.warehouse, Engine.SPARK)}
-        assert {*reader.views(settings.warehouse)} == names >= {"page_views", "page_views_live", "ledger"}
-        yield reader
+def by_spark(settings: Settings) -> SparkReader:
+    names = {view.name for view in views(settings.warehouse, Engine.SPARK)}
+    assert {*spark_reader().views(settings.warehouse)} == names >= {"page_views", "page_views_live", "ledger"}
+    return spark_reader()
 
 
 def by_polars(warehouse: str, block: str) -> Rows:

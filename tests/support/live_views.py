@@ -12,7 +12,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 from duckdb_extensions import import_extension
 
-from tests.support.spark_reader import shared_reader
+from tests.support.spark_reader import spark_reader
 from tests.support.warehouse import milliseconds
 from tidemark.pipeline.cli import main
 
@@ -28,7 +28,7 @@ def printed(warehouse: str, report: str, engine: str) -> str:
 
 
 def by_spark(warehouse: str, report: str) -> pa.Table:
-    spark = shared_reader()
+    spark = spark_reader()
     spark.sql(printed(warehouse, report, "spark"))
     return spark.sql(f"SELECT * FROM {report}_live")  # noqa: S608 - our own name
 

@@ -1,8 +1,6 @@
 """A Spark session as readers of the tables have, with Delta, in a process of its own: ours has no Delta."""
 
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from functools import cache
 from multiprocessing import get_context
 from typing import Final
@@ -10,17 +8,16 @@ from typing import Final
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from benchmarks.peers.delta import TUNED
 from tests.support.brief_java import BRIEF_DRIVER
 from tidemark.pipeline.runtime.jars import jars_of
 from tidemark.pipeline.runtime.java import use_java
 from tidemark.pipeline.runtime.spark import CLOSED
 
 _DELTA: Final = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    **TUNED,
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",
-    "spark.databricks.delta.snapshotPartitions": "1",  # 50 tasks for each table by default
     "spark.ui.enabled": "false",
 }
 
@@ -41,16 +38,9 @@ class SparkReader:
 
 
 @cache
-def shared_reader() -> SparkReader:
-    """Returns a session that lives as long as this process."""
+def spark_reader() -> SparkReader:
+    """Returns the session, which lives as long as this process."""
     return SparkReader(ProcessPoolExecutor(1, get_context("spawn"), _open))
-
-
-@contextmanager
-def spark_reader() -> Iterator[SparkReader]:
-    """Yields a session that ends with the context."""
-    with ProcessPoolExecutor(1, get_context("spawn"), _open) as pool:
-        yield SparkReader(pool)
 
 
 def _open() -> None:
