@@ -107,9 +107,10 @@ release: $(RELEASE) ## build wheel, sdist, chart, SBOM, checksums and image into
 lock: $(SYNCED) ## write the locks of jars from the versions in dev/lock_jars.py (needs Maven)
 	$(RUN) dev.lock_jars
 
-pages: $(SYNCED) ## generate docs/metrics.md, docs/tables.md, Grafana's dashboards and the first line of pages that quote runs
+pages: $(SYNCED) ## generate docs/metrics.md, docs/tables.md, the interface for Python, Grafana's dashboards and the first line of pages that quote runs
 	$(RUN) dev.metrics_page
 	$(RUN) dev.tables_page
+	$(RUN) dev.python_page
 	$(RUN) dev.dashboards
 	$(RUN) tests.support.evidence
 

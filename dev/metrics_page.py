@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from dev.generated import with_generated
 from tidemark.pipeline.event_time.policy import REJECTED, Verdict
 from tidemark.pipeline.metrics.metric import Metric, MetricKind
 from tidemark.pipeline.metrics.metric_catalogue import CATALOGUE, FailureKind, Step, WindowEvent
@@ -13,8 +14,7 @@ from tidemark.pipeline.runtime.disk import Purpose
 from tidemark.pipeline.runtime.jobs import JobRunner, LargeJob
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "metrics.md"
-_BEGIN: Final = "<!-- what follows is made by `make pages` from pipeline/metrics/metric_catalogue.py -->\n"
-_END: Final = "<!-- down to here -->\n"
+_SOURCE: Final = "pipeline/metrics/metric_catalogue.py"
 _REJECTED: Final = ("partly_late", *(verdict.value for verdict in REJECTED))
 _VALUES: Final[dict[str, Iterable[str]]] = {
     "by": JobRunner,
@@ -31,9 +31,7 @@ _VALUES: Final[dict[str, Iterable[str]]] = {
 
 def with_table(page: str) -> str:
     """Returns `page` with the current table between its markers."""
-    before, rest = page.split(_BEGIN)
-    _, after = rest.split(_END)
-    return f"{before}{_BEGIN}\n{_kinds()}\n{_table(CATALOGUE)}\n{_processes()}\n{_END}{after}"
+    return with_generated(page, _SOURCE, f"{_kinds()}\n{_table(CATALOGUE)}\n{_processes()}")
 
 
 def _kinds() -> str:

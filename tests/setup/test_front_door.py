@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import tidemark
+from dev.python_page import PAGE, with_interface
 from tests.deploy.files import commands_of, section_of
 from tidemark.pipeline.settings.model import Settings
 
@@ -37,6 +38,11 @@ def test_the_front_door_is_sorted_and_every_name_is_there() -> None:
 def test_it_has_nothing_else() -> None:
     with pytest.raises(AttributeError, match="no attribute 'close_service'"):
         _ = tidemark.close_service
+
+
+def test_its_documents_are_its_docstrings() -> None:
+    assert PAGE.read_text() == with_interface(PAGE.read_text()), "make pages"
+    assert all(f"`{name}" in PAGE.read_text() for name in tidemark.__all__)
 
 
 def test_the_readme_goes_in_by_it() -> None:
