@@ -14,7 +14,7 @@ from tidemark.pipeline.service.runner import RunningService
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "deploying.md"
 _SOURCE: Final = "the docstrings of the front door"
-_ERRORS: Final = (SetUpError, Unreachable, *(each for each in TidemarkError.__subclasses__() if each is not SetUpError))
+_ERRORS: Final[tuple[type[TidemarkError], ...]] = (SetUpError, Unreachable, *TidemarkError.__subclasses__()[1:])
 
 
 def with_interface(page: str) -> str:
