@@ -1,6 +1,6 @@
 # Needs Python 3.11.2 and make; installs everything else. Stamp files record which steps are done.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all test-fast nightly mutants test-fast-on test-pythons test-spark coverage chaos simulate soak flink check format bench duel audit release lock pages prose site clean
+.PHONY: help setup demo test test-all test-fast nightly mutants test-fast-on test-pythons test-spark coverage coverage-all chaos simulate soak flink check format bench duel audit release lock pages prose site clean
 
 # The environment's interpreter, or the first that is new enough; override it by `make setup PYTHON=...`.
 OWN_PYTHON := $(shell .venv/bin/python -c 'import sys; print(sys._base_executable)' 2>/dev/null)
@@ -66,6 +66,9 @@ nightly: setup $(CLASSES) ## run everything that takes long, and write build/nig
 coverage: $(SYNCED) ## branch coverage of the fast tests, which may not fall below the floor in pyproject.toml
 	$(RUN) $(FAST) --cov --cov-report=term $(ARGS)
 
+coverage-all: setup $(CLASSES) ## branch coverage of all tests that CI runs, with the processes that they start; each night
+	$(TESTS) -m "not nightly" --cov --cov-report=term --cov-report=json:build/coverage.json $(ARGS)
+
 chaos: setup $(CLASSES) ## inject every fault at every point of a batch, for hours; ARGS="--points ... --faults ..." selects
 	$(RUN) tests.chaos $(ARGS)
 
@@ -107,10 +110,11 @@ release: $(RELEASE) ## build wheel, sdist, chart, SBOM, checksums and image into
 lock: $(SYNCED) ## write the locks of jars from the versions in dev/lock_jars.py (needs Maven)
 	$(RUN) dev.lock_jars
 
-pages: $(SYNCED) ## generate docs/metrics.md, docs/tables.md, the interface for Python, Grafana's dashboards and the first line of pages that quote runs
+pages: $(SYNCED) ## generate docs/metrics.md, docs/tables.md, the interface for Python, the schema of Helm's values, Grafana's dashboards and the first line of pages that quote runs
 	$(RUN) dev.metrics_page
 	$(RUN) dev.tables_page
 	$(RUN) dev.python_page
+	$(RUN) dev.helm_schema
 	$(RUN) dev.dashboards
 	$(RUN) tests.support.evidence
 

@@ -68,6 +68,13 @@ PARTS: Final = (
         source=Source.PYTEST,
         again=_ONE_TEST,
     ),
+    Part(
+        "coverage",
+        ("make", "coverage-all"),
+        "tests with their branch coverage",
+        source=Source.PYTEST,
+        again="make coverage-all ARGS='{name}'",
+    ),
     Part("hour", (*_PYTHON, "tests.crash.alert_hour"), "faults under the shipped monitoring"),
     Part("protections", (*_PYTHON, "tests.simulation", "--mutations"), "protections that were removed"),
     Part("mutants", (*_PYTHON, "tests.mutants"), "mutants", 60, _AT_MOST),

@@ -38,9 +38,10 @@ def report(night: Night, results: Sequence[Result]) -> str:
 def _row(result: Result) -> str:
     found = result.found
     ran = f"{'an unknown number of' if found.count is None else f'{found.count:,}'} {result.part.counts}"
-    skipped = f", {found.skipped} skipped" if found.skipped else ""
+    ran += f", {found.skipped} skipped" if found.skipped else ""
+    ran += "" if found.covered_percent is None else f", {found.covered_percent} % covered"
     command = " ".join(result.arguments)
-    return f"| {result.part.name} | {result.verdict} | {ran}{skipped} | {lasted(result.seconds)} | `{command}` |"
+    return f"| {result.part.name} | {result.verdict} | {ran} | {lasted(result.seconds)} | `{command}` |"
 
 
 def _failures(results: Sequence[Result]) -> Iterator[str]:

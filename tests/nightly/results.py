@@ -15,6 +15,7 @@ _CUT_OFF: Final = "node down: keyboard-interrupt"
 """xdist calls the tests that ran then failed."""
 _FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::.+?)?)(?: - .*)?$", re.MULTILINE)
 _CLOSING: Final = re.compile(r"^=+ (.*\d+ \w+.*) in \d.*=$", re.MULTILINE)
+_COVERED: Final = re.compile(r"^TOTAL .* (\d+)%$", re.MULTILINE)
 _COUNTED: Final = re.compile(r"(\d+) (passed|failed|errors?|skipped)")
 
 
@@ -25,6 +26,8 @@ class Found:
     count: int | None = None
     """None if it is unknown."""
     skipped: int = 0
+    covered_percent: int | None = None
+    """Statements and branches that ran, if the part measures them."""
     failures: Mapping[str, str] = field(default_factory=dict)
     """The command that repeats each failure, by its name."""
 
@@ -39,7 +42,8 @@ def found_by(part: Part, log: str, summary: Summary | None, seed: int) -> Found:
     names = [name for name, outcome in outcomes.items() if outcome in ("FAILED", "ERROR")]
     again = {name: f"TESTS_SEED={seed} {part.again.format(name=name)}" for name in [*names, *_FAILED.findall(log)]}
     skipped = counts.pop("SKIPPED", 0)
-    return Found(counts.total() or None, skipped, again)
+    covered = _COVERED.search(log)
+    return Found(counts.total() or None, skipped, int(covered[1]) if covered else None, again)
 
 
 def _closing_counts(log: str) -> Counter[str]:

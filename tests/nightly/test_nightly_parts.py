@@ -81,7 +81,14 @@ def test_some_parts_are_chosen_in_the_order_of_all_and_unknown_names_are_refused
 def test_a_log_of_pytest_that_was_cut_off_has_its_counts_and_failures() -> None:
     name = "tests/a.py::test_two[a b]"
     found = found_by(FINDS_TESTS, LOG, None, seed=7)
-    assert found == Found(2, 1, {name: f"TESTS_SEED=7 pytest '{name}'"})
+    assert found == Found(2, 1, failures={name: f"TESTS_SEED=7 pytest '{name}'"})
+
+
+def test_the_coverage_of_a_part_that_measures_it_is_in_its_row() -> None:
+    found = found_by(FINDS_TESTS, LOG + "TOTAL        21122  10587   3594    125    45%\n", None, seed=7)
+    assert found.covered_percent == 45
+    night = Night(Run("2026-01-02", "abc1234"), "a machine", 7, 8, (FINDS_TESTS,))
+    assert "| 2 tests, 1 skipped, 45 % covered |" in report(night, [result(found, part=FINDS_TESTS)])
 
 
 def test_closing_lines_of_pytest_count_where_it_names_no_test_that_passed() -> None:
@@ -99,7 +106,7 @@ def test_a_summary_is_the_last_one_that_was_written(tmp_path: Path) -> None:
     for count in (1, 2):
         summary.count, summary.failures["a"] = count, "again"
         summary.write({FILE: str(path)})
-    assert found_by(SUMS_UP, LOG, Summary.read(path), seed=7) == Found(2, 0, {"a": "again"})
+    assert found_by(SUMS_UP, LOG, Summary.read(path), seed=7) == Found(2, failures={"a": "again"})
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
     summary.write({})
 
@@ -118,7 +125,7 @@ def test_only_a_part_that_ended_well_and_ran_something_has_passed() -> None:
 
 def test_the_report_lists_every_part_and_each_failure_with_the_command_that_repeats_it() -> None:
     night = Night(Run("2026-01-02", "abc1234"), "a machine", 7, 8, (SUMS_UP, FINDS_TESTS))
-    text = report(night, [result(Found(1234, 2, {"in-commit.lie": "make chaos ARGS=..."}))])
+    text = report(night, [result(Found(1234, 2, failures={"in-commit.lie": "make chaos ARGS=..."}))])
     assert "commit abc1234 (2026-01-02), `TESTS_SEED=7`, on a machine." in text
     assert "0 of 2 parts passed, in 2 min of 8 h." in text
     assert "| chaos | **failed** | 1,234 cells, 2 skipped | 2 min | `run a b` |" in text
