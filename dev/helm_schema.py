@@ -1,4 +1,4 @@
-"""Writes the schema of Helm's values from the settings of the service: `python -m dev.helm_schema`."""
+"""Writes the schema of Helm's values from the settings of the service: `make pages`."""
 
 import json
 import sys

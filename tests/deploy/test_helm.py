@@ -144,7 +144,7 @@ def test_a_wrong_value_is_refused(wrong: Resource) -> None:
 
 
 def test_the_schema_is_that_of_the_settings_without_secrets() -> None:
-    assert SCHEMA.read_text() == text(), "run `python -m dev.helm_schema`"
+    assert SCHEMA.read_text() == text(), "make pages"
     assert "writeOnly" not in str(json.loads(SCHEMA.read_text())["$defs"]["SaslSettings"])
 
 
