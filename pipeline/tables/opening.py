@@ -4,7 +4,7 @@ It names the format of the warehouse, and the version that wrote it.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from importlib.metadata import version
@@ -17,6 +17,7 @@ from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.strategies import STRATEGIES
 from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.event_time.windows.kinds import KINDS
+from tidemark.pipeline.measures import MEASURES
 from tidemark.pipeline.pseudonyms import Pseudonyms
 
 FORMAT: Final = 1
@@ -136,11 +137,23 @@ def report_to_json(report: Report) -> dict[str, Any]:
 
 
 def report_from_json(plain: Mapping[str, Any]) -> Report:
-    """Returns the report that `report_to_json` wrote."""
+    """Returns the report that `report_to_json` wrote. Raises SetUpError for what only later versions know."""
     windows = dict(plain["windows"])
-    kind = KINDS[windows.pop("kind")]
+    kind = windows.pop("kind")
+    _require_known("windows", [kind], KINDS)
+    _require_known("measure", plain["measures"], MEASURES)
+    _require_known("setting", plain, [field.name for field in fields(Report)])
     lists = {name: tuple(plain[name]) for name in ("keys", "measures")}
-    return Report(**{**plain, **lists, "windows": kind(**windows)})
+    return Report(**{**plain, **lists, "windows": KINDS[kind](**windows)})
+
+
+def _require_known(what: str, names: Iterable[str], known: Collection[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise SetUpError(
+                f"a report of the warehouse has the {what} {name!r}, which version {VERSION} does not know: "
+                "install the version that wrote it"
+            )
 
 
 def _policy_from_json(plain: Mapping[str, Any]) -> Policy:

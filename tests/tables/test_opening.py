@@ -2,6 +2,7 @@
 
 import json
 from importlib.metadata import version
+from typing import Any
 
 import pytest
 
@@ -73,3 +74,18 @@ def test_fields_that_a_later_version_of_the_format_added_are_ignored() -> None:
 def test_an_opening_that_cannot_be_read_is_a_sentence(opening: str, sentence: str) -> None:
     with pytest.raises(SetUpError, match=sentence):
         read_opening(opening)
+
+
+@pytest.mark.parametrize(
+    ("part", "sentence"),
+    [
+        ({"measures": ["visitors_from_mars"]}, "has the measure 'visitors_from_mars', which version"),
+        ({"windows": {"kind": "moons"}}, "has the windows 'moons', which version"),
+        ({"top": 10}, "has the setting 'top', which version"),
+    ],
+)
+def test_a_report_of_a_later_version_is_refused_in_a_sentence(part: dict[str, Any], sentence: str) -> None:
+    plain = json.loads(text())
+    plain["policy"]["reports"][0] |= part
+    with pytest.raises(SetUpError, match=sentence):
+        read_opening(json.dumps(plain))
