@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Self
+from typing import Any, Self, assert_never
 
 import pyarrow.compute as pc
 from deltalake import DeltaTable
@@ -12,6 +12,9 @@ from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import lateness
 from tidemark.pipeline.event_time.policy import Consumer, Policy
 from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.instants import utc_sql
 from tidemark.pipeline.results.result_table import panes_sql, published
@@ -58,22 +61,30 @@ class Finality:
 
     def holds(self, event: Row, consumer: Consumer, missed: Sequence[Window]) -> bool:
         """Returns whether no later event can change what an event adds to the windows in `missed`."""
-        final = self.until[consumer.name]
-        if not isinstance(consumer, Report) or not isinstance(consumer.windows, Sessions):
-            return all(lateness.is_closed(end, final) for _, end in missed)
+        are_closed = all(lateness.is_closed(end, self.until[consumer.name]) for _, end in missed)
+        if isinstance(consumer, UserTotals):
+            return are_closed
+        match consumer.windows:
+            case Sessions() as windows:
+                return self._meets_no_open_session(event, consumer, windows, missed)
+            case Periodic() | Counts():
+                return are_closed
+            case _:
+                assert_never(consumer.windows)
+
+    def _meets_no_open_session(self, event: Row, report: Report, windows: Sessions, missed: Sequence[Window]) -> bool:
+        """Returns whether no window in `missed` meets a session of the event's keys that may still change."""
         # Events in time are later than `final` less the gap, so they join no session that ends before.
-        last = final - consumer.windows.gap_ms
-        keys = tuple(event[key] for key in consumer.keys)
+        last = self.until[report.name] - windows.gap_ms
+        keys = tuple(event[key] for key in report.keys)
         return all(
             lateness.is_closed(end, last)
-            and not any(first <= end and start <= until for first, until in self._open(consumer)[keys])
+            and not any(first <= end and start <= until for first, until in self._open(report, windows)[keys])
             for start, end in missed
         )
 
-    def _open_sessions(self, report: Report) -> Mapping[Keys, list[Window]]:
+    def _open_sessions(self, report: Report, windows: Sessions) -> Mapping[Keys, list[Window]]:
         """Returns by keys the sessions that may still change and start early enough to meet a correction."""
-        windows = report.windows
-        assert isinstance(windows, Sessions)  # noqa: S101 - for the type checker
         sessions = defaultdict[Keys, list[Window]](list)
         final = self.until[report.name]
         for row in self._sessions(report, windows, final, final - windows.gap_ms):

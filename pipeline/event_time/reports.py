@@ -2,10 +2,14 @@
 
 from dataclasses import dataclass
 from math import gcd
+from typing import TYPE_CHECKING
 
 from tidemark.pipeline.event_time import rules
-from tidemark.pipeline.event_time.windows.base import Terms, Windows
+from tidemark.pipeline.event_time.windows.base import Terms
 from tidemark.pipeline.measures import COUNTS, MEASURES, TIMES, Display, Join, Measure, Part
+
+if TYPE_CHECKING:  # windows import `lateness`, which imports this module
+    from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +17,7 @@ class Report(Terms):
     """The definition of a result table over the stream. Durations are milliseconds."""
 
     name: str
-    windows: Windows
+    windows: "AnyWindows"
     allowed_lateness_ms: int
     keys: tuple[str, ...] = ("user_id",)
     """Any of `user_id`, `page_url` and `event_type`; without keys there is one row per window."""

@@ -15,6 +15,7 @@ from tidemark.pipeline.event_time import lateness, rules
 from tidemark.pipeline.event_time.checks import Check
 from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.fold.grouping_sets import Groupings
 from tidemark.pipeline.measures import Join
 
@@ -55,7 +56,7 @@ def panes_frame(
         c.CLOSED_UNTIL: lateness.closed_until(consumer, stamp.watermark),
     }
     rows = rows.withColumns({name: F.lit(value).cast("long") for name, value in constants.items()})
-    return _with_windows(rows, consumer, panes) if isinstance(consumer, Report) else rows
+    return rows if isinstance(consumer, UserTotals) else _with_windows(rows, consumer, panes)
 
 
 def _counts(rows: DataFrame, consumer: Consumer, groups: Groupings) -> DataFrame:

@@ -12,7 +12,7 @@ from tidemark.pipeline.event_time import lateness, rules
 from tidemark.pipeline.event_time.checks import DETAILS, Check, reason_of
 from tidemark.pipeline.event_time.event_ids import Ids
 from tidemark.pipeline.event_time.policy import Consumer
-from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.event_time.windows.base import Windows
 from tidemark.pipeline.fold.grouping_sets import KEYS, Groupings
 from tidemark.pipeline.fold.rejected_fields import USER
@@ -45,7 +45,7 @@ def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, 
         c.CLOSED_UNTIL: _constant(lateness.closed_until(consumer, watermark), rows),
     }
     nulls = {name: pa.nulls(len(rows), kind) for name, kind in _OPTIONAL_COLUMNS.items()}
-    windows = _window_bounds(rows[c.PANE_START], consumer.windows) if isinstance(consumer, Report) else {}
+    windows = {} if isinstance(consumer, UserTotals) else _window_bounds(rows[c.PANE_START], consumer.windows)
     return pa.table({**nulls, **constants, **windows, **{name: rows[name] for name in rows.column_names}})
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 
+from tidemark.command_line.counts import span_of
 from tidemark.command_line.terminal import Columns, FirstFitting, Group, RenderableType, Table, styled
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.policy import Verdict
 from tidemark.pipeline.event_time.reports import Report
-from tidemark.pipeline.instants import span_of
 from tidemark.pipeline.measures import label
 from tidemark.pipeline.reading.ledger_summary import Account, LedgerSummary, PartitionStatus
 from tidemark.pipeline.reading.pages.window_names import moment_text, window_name, zone_of_report

@@ -10,10 +10,11 @@ from datetime import timedelta
 from threading import Event, Thread
 from typing import Final
 
+from tidemark.command_line.counts import span_of
 from tidemark.command_line.keys import QUITS, Keys
 from tidemark.command_line.terminal import Console, Live, RenderableType, styled
 from tidemark.pipeline.errors import SetUpError, TidemarkError
-from tidemark.pipeline.instants import now_ms, span_of, time_of
+from tidemark.pipeline.instants import now_ms, time_of
 from tidemark.pipeline.reading.health_client import ServiceHealth, is_quiet, service_health
 from tidemark.pipeline.reading.service_status import read_status
 from tidemark.pipeline.reading.status_view import Status, render_screen

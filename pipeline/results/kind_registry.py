@@ -1,15 +1,14 @@
 """The result kind of each kind of windows."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, assert_never
 
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.event_time.reports import Report
-from tidemark.pipeline.event_time.windows.base import Windows
 from tidemark.pipeline.event_time.windows.calendar import Calendar
 from tidemark.pipeline.event_time.windows.count import Counts
 from tidemark.pipeline.event_time.windows.cumulate import Cumulate
 from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.results.count_kind import CountKind
 from tidemark.pipeline.results.periodic_kind import AlignedKind, CalendarKind
@@ -19,18 +18,10 @@ from tidemark.pipeline.results.user_totals_kind import UserTotalsKind
 from tidemark.pipeline.tables.large import NOTHING, LargeJobs
 from tidemark.pipeline.tuning import STANDARD, Tuning
 
-_KINDS: Final[Mapping[type[Windows], type[WindowKind[Any]]]] = {
-    Calendar: CalendarKind,
-    Counts: CountKind,
-    Cumulate: AlignedKind,
-    Grid: AlignedKind,
-    Sessions: SessionKind,
-}
-
 
 def kind_of(report: Report, large: LargeJobs = NOTHING, tuning: Tuning = STANDARD) -> WindowKind[Any]:
     """Returns the result kind of a report."""
-    return _KINDS[type(report.windows)](report, large, tuning)
+    return _class_of(report.windows)(report, large, tuning)
 
 
 def kinds_of(
@@ -39,3 +30,17 @@ def kinds_of(
     """Returns the result kinds of all readers of panes."""
     totals = [UserTotalsKind(warehouse, policy.totals, tuning)] if policy.totals else []
     return [*(kind_of(report, large, tuning) for report in policy.reports), *totals]
+
+
+def _class_of(windows: AnyWindows) -> type[WindowKind[Any]]:
+    match windows:
+        case Calendar():
+            return CalendarKind
+        case Counts():
+            return CountKind
+        case Cumulate() | Grid():
+            return AlignedKind
+        case Sessions():
+            return SessionKind
+        case _:
+            assert_never(windows)

@@ -13,7 +13,7 @@ from tidemark.pipeline.event_time import lateness
 from tidemark.pipeline.event_time.firing import Firing
 from tidemark.pipeline.event_time.lateness import Sql
 from tidemark.pipeline.event_time.reports import Report
-from tidemark.pipeline.event_time.windows.base import Window
+from tidemark.pipeline.event_time.windows.base import Window, Windows
 from tidemark.pipeline.measures import Join
 from tidemark.pipeline.results.applied import AppliedCorrections
 from tidemark.pipeline.results.levels import Run, worth_merging, worth_rewriting
@@ -105,7 +105,7 @@ class WindowKind(ResultKind[FiringT_contra]):
     def __init__(self, report: Report, large: LargeJobs = NOTHING, tuning: Tuning = STANDARD) -> None:
         super().__init__(result_of(report), tuning)
         self.report = report
-        self._windows = report.windows
+        self._windows: Windows = report.windows
         self._large = large
 
     @property

@@ -21,7 +21,7 @@ from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.strategies import Bounded, Punctuated, Strategy, TimeLag
 from tidemark.pipeline.event_time.table_retention import TableRetention
 from tidemark.pipeline.event_time.user_totals import UserTotals
-from tidemark.pipeline.event_time.windows.base import Windows
+from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 from tidemark.pipeline.logs import LogFormat
 from tidemark.pipeline.measures import MEASURES
 from tidemark.pipeline.settings.durations import Duration, DurationOrOff, PositiveDuration, milliseconds
@@ -318,7 +318,7 @@ class Settings(BaseSettings):
             leaves_out_tombstones=self.kafka.tombstones == "left_out",
         )
 
-    def _windows(self, report: ReportSettings) -> Windows:
+    def _windows(self, report: ReportSettings) -> AnyWindows:
         return (report.window or self.window).windows()
 
     def _report(self, name: str, report: ReportSettings) -> Report:

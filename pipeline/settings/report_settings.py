@@ -10,11 +10,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from tidemark.command_line.printable import quoted
 from tidemark.pipeline.event_time.reports import view_name
-from tidemark.pipeline.event_time.windows.base import Windows
 from tidemark.pipeline.event_time.windows.calendar import Calendar, has_whole_parts
 from tidemark.pipeline.event_time.windows.count import Counts
 from tidemark.pipeline.event_time.windows.cumulate import Cumulate
 from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.measures import MEASURES
 from tidemark.pipeline.settings.durations import Duration, PositiveDuration, milliseconds
@@ -99,7 +99,7 @@ class WindowSettings(Section):
             raise ValueError("the size of windows with a zone must be whole days, or divide a day into equal parts")
         return self
 
-    def windows(self) -> Windows:
+    def windows(self) -> AnyWindows:
         """Returns the windows for the event-time core."""
         size_ms = milliseconds(self.size)
         if self.gap is not None:

@@ -6,7 +6,6 @@ from typing import Annotated, Final
 from pydantic import AfterValidator
 
 from tidemark.pipeline.event_time.reports import Report
-from tidemark.pipeline.event_time.windows.aligned import Aligned
 from tidemark.pipeline.settings.durations import PositiveDuration, write_milliseconds
 
 _LONGEST: Final = timedelta(days=366)
@@ -37,9 +36,8 @@ def check_windows(report: Report) -> None:
             f"a window of report {report.name} would consist of {panes} panes of {write_milliseconds(report.pane_ms)}, "
             f"and may consist of {_MOST_PANES}: choose size, slide and session_gap with a longer common divisor"
         )
-    overlap = windows.size_ms // windows.apart_ms if isinstance(windows, Aligned) else 1
-    if overlap > _MOST_WINDOWS:
+    if windows.overlap > _MOST_WINDOWS:
         raise ValueError(
-            f"an event of report {report.name} would belong to {overlap} windows, and may belong to {_MOST_WINDOWS}: "
-            "choose a longer slide or step"
+            f"an event of report {report.name} would belong to {windows.overlap} windows, and may belong to "
+            f"{_MOST_WINDOWS}: choose a longer slide or step"
         )

@@ -23,7 +23,6 @@ from tidemark.pipeline.pseudonyms import Pseudonyms
 FORMAT: Final = 1
 """The format of warehouses that this version writes. A change that older versions would misread has a new number."""
 VERSION: Final = version("tidemark-lake")
-_NAMES: Final = {kind: name for name, kind in KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +131,7 @@ def report_to_json(report: Report) -> dict[str, Any]:
     """Returns a report as JSON, with the kind of its windows and without `closed_before_ms`."""
     plain: dict[str, Any] = json.loads(json.dumps(asdict(report)))
     del plain["closed_before_ms"]
-    plain["windows"]["kind"] = _NAMES[type(report.windows)]
+    plain["windows"]["kind"] = report.windows.kind
     return plain
 
 

@@ -1,11 +1,14 @@
 """The bounds of grid and cumulating windows, by arithmetic of the verifier's own."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, assert_never
 
-from tidemark.pipeline.event_time.windows.base import Windows
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.count import Counts
 from tidemark.pipeline.event_time.windows.cumulate import Cumulate
 from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.kinds import AnyWindows
+from tidemark.pipeline.event_time.windows.session import Sessions
 
 # The windows of each pane, and where sessions are counted also the windows that start up to a gap after it.
 _WINDOWS_OF_PANES_SQL: Final = """
@@ -56,11 +59,14 @@ class AlignedWindows:
         return f"{time} - (({time} - {self.offset_ms}) % {period} + {period}) % {period} + {self.lengths_ms[-1]}"
 
 
-def aligned(windows: Windows) -> AlignedWindows | None:
+def aligned(windows: AnyWindows) -> AlignedWindows | None:
     """Returns the period and lengths of a report's windows, None if they are not aligned."""
-    if isinstance(windows, Grid):
-        return AlignedWindows(windows.slide_ms, windows.offset_ms, range(windows.size_ms, windows.size_ms + 1))
-    if isinstance(windows, Cumulate):
-        step_ms, size_ms = windows.step_ms, windows.size_ms
-        return AlignedWindows(size_ms, windows.offset_ms, range(step_ms, size_ms + 1, step_ms))
-    return None
+    match windows:
+        case Grid(size_ms, slide_ms, offset_ms):
+            return AlignedWindows(slide_ms, offset_ms, range(size_ms, size_ms + 1))
+        case Cumulate(size_ms, step_ms, offset_ms):
+            return AlignedWindows(size_ms, offset_ms, range(step_ms, size_ms + 1, step_ms))
+        case Calendar() | Counts() | Sessions():
+            return None
+        case _:
+            assert_never(windows)

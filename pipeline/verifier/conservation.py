@@ -1,6 +1,6 @@
 """Invariant 7: every counted event is in results or waits in panes, once, for each report that counts all events."""
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, assert_never
 
 from tidemark.command_line.counts import counted
 from tidemark.pipeline import columns as c
@@ -10,10 +10,11 @@ from tidemark.pipeline.event_time.policy import TimeOf
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.calendar import Calendar
 from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.tables.schemas import DEAD_LETTERS, ERASURES, PANES
 from tidemark.pipeline.tables.transactions import ERASED_EVENTS_APP, ERASING_APP
-from tidemark.pipeline.verifier import count_windows, periodic_sums, queries, session_sums
+from tidemark.pipeline.verifier import count_windows, event_times, periodic_sums, queries, session_sums
 from tidemark.pipeline.verifier.aligned_windows import aligned
 from tidemark.pipeline.verifier.published_results import AnyResult, PublishedReport, PublishedTotals, published_results
 from tidemark.pipeline.verifier.verification import Finding, time_text
@@ -106,22 +107,25 @@ def _found(tables: WarehouseSnapshot, result: AnyResult) -> tuple[int, str]:
 
 def _waiting_sql(tables: WarehouseSnapshot, result: PublishedReport) -> str:
     """SQL: the number of events in panes whose window is not published, or that came after the last publication."""
-    windows = result.report.windows
     parts = queries.panes_sql(result, published=False)
     late = f"SELECT {_EVENT_COUNT_SQL} AS events FROM ({parts}) AS parts WHERE batch > {result.batch}"
-    if isinstance(windows, Counts):
-        full = f"SELECT count(*) * {windows.size} FROM windows WHERE published_batch <= {result.batch}"
-        with_windows = count_windows.with_full_windows(result, windows, published=False)
-        return f"{with_windows} SELECT {_EVENT_COUNT_SQL} - ({full}) FROM parts"
-    if isinstance(windows, Sessions):
-        with_sessions = session_sums.with_sessions(result, windows)
-        unfired = f"SELECT {_EVENT_COUNT_SQL} AS events FROM sessions WHERE end_ms > {result.watermark}"
-        return f"{with_sessions} SELECT sum(events) FROM ({unfired} UNION ALL {late}) AS both"
-    placed = f"{periodic_sums.with_sums(tables, result, published=False)} SELECT {_EVENT_COUNT_SQL} FROM placed"
-    return (
-        f"{placed} WHERE pane_start >= start_ms AND "
-        f"(batch > {result.batch} OR end_ms NOT IN (SELECT end_ms FROM ({queries.rows_sql(result)}) AS result))"
-    )
+    match result.report.windows:
+        case Counts() as windows:
+            full = f"SELECT count(*) * {windows.size} FROM windows WHERE published_batch <= {result.batch}"
+            with_windows = count_windows.with_full_windows(result, windows, published=False)
+            return f"{with_windows} SELECT {_EVENT_COUNT_SQL} - ({full}) FROM parts"
+        case Sessions() as windows:
+            with_sessions = session_sums.with_sessions(result, windows)
+            unfired = f"SELECT {_EVENT_COUNT_SQL} AS events FROM sessions WHERE end_ms > {result.watermark}"
+            return f"{with_sessions} SELECT sum(events) FROM ({unfired} UNION ALL {late}) AS both"
+        case Periodic():
+            placed = f"{periodic_sums.with_sums(tables, result, published=False)} SELECT {_EVENT_COUNT_SQL} FROM placed"
+            return (
+                f"{placed} WHERE pane_start >= start_ms AND "
+                f"(batch > {result.batch} OR end_ms NOT IN (SELECT end_ms FROM ({queries.rows_sql(result)}) AS result))"
+            )
+        case _:
+            assert_never(result.report.windows)
 
 
 def _missed(tables: WarehouseSnapshot, result: AnyResult) -> _Missed:
@@ -155,11 +159,9 @@ def _missed(tables: WarehouseSnapshot, result: AnyResult) -> _Missed:
 def _end_sql(tables: WarehouseSnapshot, result: PublishedReport, time: str, letters: str) -> str:
     """SQL: the end of the window of dead letters; `time` is a column, `letters` the condition that selects them."""
     windows = result.report.windows
-    if isinstance(windows, Sessions):
-        return f"{time} + {windows.gap_ms}"
-    if arithmetic := aligned(windows):
-        return arithmetic.end_sql(time)
-    assert isinstance(windows, Calendar)  # noqa: S101 - for the type checker
+    if not isinstance(windows, Calendar):
+        arithmetic = aligned(windows)
+        return arithmetic.end_sql(time) if arithmetic else f"{time} + {event_times.after_last_ms(windows)}"
     slots = tables.ask(f"SELECT DISTINCT {time} / {_QUARTER_MS} AS slot FROM dead_letters WHERE {letters}")
     ends = ends_of(windows, [slot * _QUARTER_MS for slot in slots.column(0).to_pylist()])
     cases = " ".join(f"WHEN {at // _QUARTER_MS} THEN {end}" for at, end in ends.items())

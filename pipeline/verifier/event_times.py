@@ -1,10 +1,12 @@
 """Times in rows of results: of the first event, of the last event, and of the event with the last page."""
 
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, assert_never
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.kinds import AnyWindows
+from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.verifier import queries
 from tidemark.pipeline.verifier.periodic_sums import is_whole_sql, with_sums
@@ -75,7 +77,7 @@ def check_fit(tables: WarehouseSnapshot, result: PublishedReport, finding: Findi
     violations = [f"{time} IS NULL OR {time} < start_ms OR {time} >= end_ms" for time in times.values()]
     if {c.FIRST_SEEN, c.LAST_SEEN} <= times.keys():
         violations.append(f"{times[c.FIRST_SEEN]} > {times[c.LAST_SEEN]}")
-    if after := _after_last_ms(result):
+    if after := after_last_ms(result.report.windows):
         violations += [f"{times[name]} <> start_ms" for name in (c.FIRST_SEEN,) if name in times]
         violations += [f"{times[name]} + {after} <> end_ms" for name in (c.LAST_SEEN, c.LAST_PAGE_URL) if name in times]
     if c.LAST_PAGE_URL in times:
@@ -98,7 +100,14 @@ def check_fit(tables: WarehouseSnapshot, result: PublishedReport, finding: Findi
     )
 
 
-def _after_last_ms(result: PublishedReport) -> int:
+def after_last_ms(windows: AnyWindows) -> int:
     """Returns how long a window lasts after its last event, in milliseconds; 0 if events do not determine its end."""
-    windows = result.report.windows
-    return windows.gap_ms if isinstance(windows, Sessions) else int(isinstance(windows, Counts))
+    match windows:
+        case Sessions(gap_ms):
+            return gap_ms
+        case Counts():
+            return 1
+        case Periodic():
+            return 0
+        case _:
+            assert_never(windows)

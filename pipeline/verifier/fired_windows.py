@@ -4,10 +4,9 @@ from typing import Final
 
 from tidemark.command_line.counts import counted
 from tidemark.pipeline import columns as c
-from tidemark.pipeline.event_time.windows.base import Windows
 from tidemark.pipeline.event_time.windows.calendar import Calendar
 from tidemark.pipeline.event_time.windows.count import Counts
-from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 from tidemark.pipeline.tables.schemas import CORRECTIONS
 from tidemark.pipeline.verifier import event_times, queries
 from tidemark.pipeline.verifier.aligned_windows import aligned
@@ -82,10 +81,10 @@ def _check_fit(tables: WarehouseSnapshot, result: PublishedReport, finding: Find
     )
 
 
-def _misfit_sql(windows: Windows) -> str:
+def _misfit_sql(windows: AnyWindows) -> str:
     if arithmetic := aligned(windows):
         return arithmetic.misfit_sql()
-    return f"end_ms - start_ms < {windows.gap_ms if isinstance(windows, Sessions) else 1}"
+    return f"end_ms - start_ms < {event_times.after_last_ms(windows)}"
 
 
 def _check_counts(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:

@@ -1,10 +1,11 @@
 """Invariant 5: every result equals the sum of its panes, as long as these exist."""
 
-from typing import Final
+from typing import Final, assert_never
 
 from tidemark.command_line.counts import counted
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, PANES
 from tidemark.pipeline.verifier import (
@@ -48,15 +49,19 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
 def _check_result(tables: WarehouseSnapshot, result: AnyResult, finding: Finding) -> None:
     if isinstance(result, PublishedTotals):
         user_sums.check(tables, result, finding)
-    elif isinstance(result.report.windows, Counts):
-        count_windows.check(tables, result, result.report.windows, finding)
-    elif isinstance(result.report.windows, Sessions):
-        session_sums.check(tables, result, result.report.windows, finding)
-    else:
-        periodic_sums.check(tables, result, finding)
-        event_times.check(tables, result, finding)
-        if c.UNIQUE_USERS in result.report.measures:
-            distinct_users.check(tables, result, finding)
+        return
+    match result.report.windows:
+        case Counts() as windows:
+            count_windows.check(tables, result, windows, finding)
+        case Sessions() as windows:
+            session_sums.check(tables, result, windows, finding)
+        case Periodic():
+            periodic_sums.check(tables, result, finding)
+            event_times.check(tables, result, finding)
+            if c.UNIQUE_USERS in result.report.measures:
+                distinct_users.check(tables, result, finding)
+        case _:
+            assert_never(result.report.windows)
 
 
 def _check_corrections(tables: WarehouseSnapshot, finding: Finding) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidemark.command_line.counts import counted
+from tidemark.command_line.counts import counted, span_of
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.base import Windows
@@ -17,8 +17,7 @@ from tidemark.pipeline.event_time.windows.count import Counts
 from tidemark.pipeline.event_time.windows.cumulate import Cumulate
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.session import Sessions
-from tidemark.pipeline.instants import span_of
-from tidemark.pipeline.reading.pages.page_text import sentence_case, share, templates, windows_in_words
+from tidemark.pipeline.reading.pages.page_text import sentence_case, share, templates
 from tidemark.pipeline.reading.pages.time_axis import Axis
 from tidemark.pipeline.reading.pages.top_lists import page_zone
 from tidemark.pipeline.reading.pages.window_names import clock_text, date_text, moment_text, window_name, zone_of_report
@@ -120,8 +119,7 @@ def test_a_report_with_a_zone_sets_the_zone_of_its_page() -> None:
     ],
 )
 def test_windows_in_words_keep_the_spelling_of_the_zone(windows: Windows, words: str) -> None:
-    report = Report("days", windows, 0)
-    assert windows_in_words(report) == words
+    assert windows.describe() == words
     assert sentence_case(words) == words[0].upper() + words[1:]
 
 

@@ -34,6 +34,7 @@ def refusal(tmp_path: Path, text: str) -> str:
         ),
         ('size = "1d", step = "1s"', "a window of report a would consist of 86400 panes of 1s, and may consist"),
         ('size = "5s", slide = "1ms"', "an event of report a would belong to 5000 windows, and may belong to 4096"),
+        ('size = "4096500ms", slide = "1s"', "would belong to 4097 windows, and may belong to 4096"),
         ('size = "3660d", zone = "Europe/Berlin"', "reports.a.window.size: must be at most 366d"),
         ('size = "367d"', "reports.a.window.size: must be at most 366d"),
         ('gap = "367d"', "reports.a.window.gap: must be at most 366d"),

@@ -14,11 +14,11 @@ from tidemark.pipeline.event_time.policy import AllIdle, Policy
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.strategies import Bounded, Punctuated, Strategy, TimeLag
 from tidemark.pipeline.event_time.user_totals import UserTotals
-from tidemark.pipeline.event_time.windows.base import Windows
 from tidemark.pipeline.event_time.windows.calendar import Calendar
 from tidemark.pipeline.event_time.windows.count import Counts
 from tidemark.pipeline.event_time.windows.cumulate import Cumulate
 from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.kafka.topic import Identity
 from tidemark.pipeline.service import maintenance
@@ -58,8 +58,8 @@ def _strategy(rules: Rules) -> Strategy:
     return TimeLag(rules.lag_ms) if rules.strategy == "time_lag" else Bounded(rules.lag_ms)
 
 
-def _windows(shape: Shape) -> Windows:
-    made: Mapping[str, Callable[[], Windows]] = {
+def _windows(shape: Shape) -> AnyWindows:
+    made: Mapping[str, Callable[[], AnyWindows]] = {
         "counts": lambda: Counts(shape.size),
         "sessions": lambda: Sessions(shape.size),
         "cumulate": lambda: Cumulate(shape.size, shape.slide_ms),

@@ -2,13 +2,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.tables.query import Row
 
@@ -28,10 +29,15 @@ def count_events(consumer: Consumer, rows: Sequence[Row], panes: Sequence[Row], 
     """Returns the number of events in a user's rows and panes; `published` is the last batch that was published."""
     if isinstance(consumer, UserTotals):
         return _sum(panes)
-    if isinstance(consumer.windows, Counts):
-        return _sum(rows) + _sum(_not_in_rows(consumer, consumer.windows.size, rows, panes))
-    windows = {(row[c.WINDOW_START_MS], row[c.WINDOW_END_MS]) for row in rows}
-    return _sum(rows) + _sum(_waiting(consumer, windows, panes, published))
+    match consumer.windows:
+        case Counts(size):
+            waiting = _not_in_rows(consumer, size, rows, panes)
+        case Sessions() | Periodic() as windows:
+            in_rows = {(row[c.WINDOW_START_MS], row[c.WINDOW_END_MS]) for row in rows}
+            waiting = [row for row in panes if row[c.BATCH] > published or not _is_in(in_rows, row, windows)]
+        case _:
+            assert_never(consumer.windows)
+    return _sum(rows) + _sum(waiting)
 
 
 def _not_in_rows(report: Report, size: int, published: Sequence[Row], panes: Sequence[Row]) -> list[Row]:
@@ -66,17 +72,14 @@ def _bounds(events: Sequence[Row]) -> Window:
     return min(row[c.FIRST_TIME] for row in events), max(row[c.LAST_TIME] for row in events) + 1
 
 
-def _waiting(report: Report, windows: set[Window], panes: Sequence[Row], published: int) -> list[Row]:
-    return [row for row in panes if row[c.BATCH] > published or not _is_published(report, row, windows)]
-
-
-def _is_published(report: Report, row: Row, windows: set[Window]) -> bool:
-    if isinstance(report.windows, Sessions):
-        end = row[c.LAST_TIME] + report.windows.gap_ms
-        return any(start <= row[c.FIRST_TIME] and end <= until for start, until in windows)
-    if row[c.WINDOW_START_MS] is not None:
-        return (row[c.WINDOW_START_MS], row[c.WINDOW_END_MS]) in windows
-    return next(report.windows.of(row[c.PANE_START])) in windows
+def _is_in(published: set[Window], pane: Row, windows: Sessions | Periodic) -> bool:
+    """Returns whether one of the published windows contains the events of a row of panes."""
+    if isinstance(windows, Sessions):
+        end = pane[c.LAST_TIME] + windows.gap_ms
+        return any(start <= pane[c.FIRST_TIME] and end <= until for start, until in published)
+    if windows.panes_store_bounds:
+        return (pane[c.WINDOW_START_MS], pane[c.WINDOW_END_MS]) in published
+    return next(windows.of(pane[c.PANE_START])) in published
 
 
 def _sum(rows: Sequence[Row]) -> int:

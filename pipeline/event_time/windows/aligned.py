@@ -1,9 +1,10 @@
 """Windows that repeat in every period. Periods start at multiples of their length plus an offset."""
 
 from abc import abstractmethod
+from datetime import UTC, tzinfo
 from math import gcd
 
-from tidemark.pipeline.event_time.windows.periodic import Periodic
+from tidemark.pipeline.event_time.windows.periodic import DAY_MS, Periodic
 
 
 class Aligned(Periodic):
@@ -37,9 +38,14 @@ class Aligned(Periodic):
         return -self.offset_ms % self.pane_ms
 
     @property
-    def has_overlap(self) -> bool:
-        """Whether an event may belong to several windows."""
-        return self.apart_ms < self.size_ms
+    def overlap(self) -> int:
+        """The largest number of windows to which an event may belong."""
+        return -(-self.size_ms // self.apart_ms)
+
+    @property
+    def time_zone(self) -> tzinfo | None:
+        """UTC if its windows are whole days in UTC."""
+        return UTC if self.pane_ms % DAY_MS == self.shift_ms % DAY_MS == 0 else None
 
     def period_start(self, time: int) -> int:
         """Returns the start of the period that contains `time`."""

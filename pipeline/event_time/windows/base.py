@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from datetime import tzinfo
 from typing import ClassVar, Generic, NamedTuple, Self
 
 from tidemark.pipeline.event_time.firing import CountedBatch, Firing, FiringT_co, PublicationState, Steps
@@ -54,6 +55,8 @@ class Windows(ABC):
 
     __slots__ = ()
 
+    kind: ClassVar[str]
+    """Its name in the stored definitions of tables."""
     by_time: ClassVar[bool] = True
     """Whether a watermark ends its windows, so that events can be too late."""
     ends_are_known: ClassVar[bool] = False
@@ -81,9 +84,28 @@ class Windows(ABC):
         return None
 
     @property
+    @abstractmethod
+    def overlap(self) -> int:
+        """The largest number of windows to which an event may belong."""
+
+    @property
     def has_overlap(self) -> bool:
         """Whether an event may belong to several windows."""
-        return False
+        return self.overlap > 1
+
+    @property
+    def time_zone(self) -> tzinfo | None:
+        """The zone in whose days its windows start; None if the windows follow no day."""
+        return None
+
+    @property
+    def precision(self) -> str:
+        """The smallest unit of its bounds: `minutes`, `seconds` or `milliseconds`."""
+        return "seconds"
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Returns a plural noun with the lengths, such as "windows of 1 min"."""
 
     @abstractmethod
     def of(self, time: int) -> Iterator[Window]:

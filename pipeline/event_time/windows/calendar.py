@@ -2,15 +2,15 @@
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from typing import ClassVar, Final
 from zoneinfo import ZoneInfo
 
+from tidemark.command_line.counts import span_of
 from tidemark.pipeline.event_time.windows.base import Window
-from tidemark.pipeline.event_time.windows.periodic import Periodic
+from tidemark.pipeline.event_time.windows.periodic import DAY_MS, Periodic
 
-_DAY_MS: Final = 86_400_000
 _PANE_MS: Final = 900_000
 """Offsets from UTC are multiples of a quarter of an hour since 1970, but for two zones."""
 _FINER_MS: Final = {"Africa/Monrovia": 30_000, "Pacific/Kiritimati": 300_000}
@@ -29,12 +29,24 @@ class Calendar(Periodic):
     size_ms: int
     zone: str
 
+    kind: ClassVar[str] = "calendar"
     panes_store_bounds: ClassVar[bool] = True
+    overlap: ClassVar[int] = 1
 
     @property
     def pane_ms(self) -> int:
         """Every offset of the zone since 1970 is a multiple of it."""
         return _pane_ms(self.zone)
+
+    @property
+    def time_zone(self) -> tzinfo:
+        """The time zone."""
+        return ZoneInfo(self.zone)
+
+    def describe(self) -> str:
+        """Returns such as "days in the time zone Europe/Berlin"."""
+        name = {DAY_MS: "days", 7 * DAY_MS: "weeks"}.get(self.size_ms, f"windows of {span_of(self.size_ms)}")
+        return f"{name} in the time zone {self.zone}"
 
     def ends(self, pane_start: int) -> range:
         """Returns the end of the window that contains the pane."""
@@ -76,13 +88,13 @@ class Calendar(Periodic):
 @lru_cache(maxsize=1024)
 def _starts(day: date, size_ms: int, zone: str) -> list[int]:
     """Returns the starts of windows from at least a day before a local day to at least a day after it."""
-    days = size_ms // _DAY_MS
+    days = size_ms // DAY_MS
     if days:
         first = day - timedelta(days=(day.toordinal() - 1) % days)
         return [min(_instants(first + timedelta(days=days * shift), 0, zone)) for shift in (-1, 0, 1, 2)]
     near = [day + timedelta(days=shift) for shift in (-1, 0, 1, 2)]
     return sorted(
-        {at for date_ in near for time_ms in range(0, _DAY_MS, size_ms) for at in _instants(date_, time_ms, zone)}
+        {at for date_ in near for time_ms in range(0, DAY_MS, size_ms) for at in _instants(date_, time_ms, zone)}
     )
 
 
@@ -116,4 +128,4 @@ def _offset(at: int, zone: str) -> timedelta | None:
 
 def has_whole_parts(size_ms: int) -> bool:
     """Returns whether windows of `size_ms` can follow the calendar."""
-    return size_ms % _DAY_MS == 0 or (_DAY_MS % size_ms == 0 and size_ms % _PANE_MS == 0)
+    return size_ms % DAY_MS == 0 or (DAY_MS % size_ms == 0 and size_ms % _PANE_MS == 0)

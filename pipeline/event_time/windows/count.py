@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+from tidemark.command_line.counts import counted
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.firing import CountedBatch, CountsDue, PublicationState, Steps
 from tidemark.pipeline.event_time.windows.base import State, Terms, Window, Windows
@@ -18,10 +19,16 @@ class Counts(Windows):
 
     size: int
 
+    kind: ClassVar[str] = "counts"
     pane_ms: ClassVar[int] = 0
+    overlap: ClassVar[int] = 1
     by_time: ClassVar[bool] = False
     is_timed: ClassVar[bool] = True
     keeps_events: ClassVar[bool] = True
+
+    def describe(self) -> str:
+        """Returns such as "windows of 1,000 events"."""
+        return f"windows of {counted(self.size, 'event')}"
 
     def of(self, time: int) -> Iterator[Window]:  # noqa: ARG002 - the signature of `Windows`
         """Yields nothing, because windows do not depend on time."""

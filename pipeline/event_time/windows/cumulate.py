@@ -4,7 +4,9 @@ Source: Flink SQL, "Windowing table-valued functions" (`CUMULATE`).
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from tidemark.command_line.counts import span_of
 from tidemark.pipeline.event_time.windows.aligned import Aligned
 
 
@@ -19,6 +21,8 @@ class Cumulate(Aligned):
     step_ms: int
     offset_ms: int = 0
 
+    kind: ClassVar[str] = "cumulate"
+
     @property
     def apart_ms(self) -> int:
         """The step by which windows grow."""
@@ -28,6 +32,10 @@ class Cumulate(Aligned):
     def period_ms(self) -> int:
         """Length of the longest window."""
         return self.size_ms
+
+    def describe(self) -> str:
+        """Returns such as "windows that grow by 1 h up to 1 d"."""
+        return f"windows that grow by {span_of(self.step_ms)} up to {span_of(self.size_ms)}"
 
     def begin(self, end: int) -> int:
         """Returns the start of the window that ends at `end`."""

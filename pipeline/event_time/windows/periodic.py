@@ -4,11 +4,15 @@ from abc import abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Final, Self
 
 from tidemark.pipeline.event_time import lateness, rules
 from tidemark.pipeline.event_time.firing import CountedBatch, PublicationState, Steps, WatermarkStep, WindowsDue
 from tidemark.pipeline.event_time.windows.base import State, Terms, Window, Windows
+
+DAY_MS: Final = 86_400_000
+_MINUTE_MS: Final = 60_000
+_SECOND_MS: Final = 1000
 
 
 class Periodic(Windows):
@@ -17,6 +21,14 @@ class Periodic(Windows):
     __slots__ = ()
 
     ends_are_known: ClassVar[bool] = True
+
+    @property
+    def precision(self) -> str:
+        """The smallest unit of its bounds."""
+        lengths = (self.pane_ms, self.shift_ms)
+        if all(length % _MINUTE_MS == 0 for length in lengths):
+            return "minutes"
+        return "seconds" if all(length % _SECOND_MS == 0 for length in lengths) else "milliseconds"
 
     @abstractmethod
     def ends(self, pane_start: int) -> range:

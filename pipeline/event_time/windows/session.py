@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+from tidemark.command_line.counts import span_of
 from tidemark.pipeline.event_time import lateness, rules
 from tidemark.pipeline.event_time.firing import CountedBatch, PublicationState, SessionsDue, Steps, WatermarkStep
 from tidemark.pipeline.event_time.windows.base import State, Terms, Window, Windows
@@ -19,7 +20,9 @@ class Sessions(Windows):
 
     gap_ms: int
 
+    kind: ClassVar[str] = "sessions"
     is_timed: ClassVar[bool] = True
+    overlap: ClassVar[int] = 1
 
     @property
     def pane_ms(self) -> int:
@@ -30,6 +33,10 @@ class Sessions(Windows):
     def event_ms(self) -> int:
         """The gap: an event is judged by its own window, `[time, time + gap)`."""
         return self.gap_ms
+
+    def describe(self) -> str:
+        """Returns such as "sessions, which end after 30 min without an event"."""
+        return f"sessions, which end after {span_of(self.gap_ms)} without an event"
 
     def of(self, time: int) -> Iterator[Window]:
         """Yields the event's own window."""

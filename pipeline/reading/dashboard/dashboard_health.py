@@ -6,8 +6,9 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from tidemark.command_line.counts import span_of
 from tidemark.pipeline.errors import TidemarkError
-from tidemark.pipeline.instants import now_ms, span_of
+from tidemark.pipeline.instants import now_ms
 from tidemark.pipeline.reading.dashboard.question import Question
 from tidemark.pipeline.reading.pages.table_reader import TableReader
 from tidemark.pipeline.tables.store_errors import STORE_ERRORS

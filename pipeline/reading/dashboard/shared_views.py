@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
+from tidemark.command_line.counts import span_of
 from tidemark.pipeline.errors import TidemarkError
-from tidemark.pipeline.instants import now_ms, span_of, time_of
+from tidemark.pipeline.instants import now_ms, time_of
 from tidemark.pipeline.reading.dashboard.question import Question
 from tidemark.pipeline.reading.health_client import is_quiet
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary

@@ -6,8 +6,8 @@ from datetime import date, datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from tidemark.pipeline.event_time.windows.base import Windows
 from tidemark.pipeline.event_time.windows.calendar import Calendar
-from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.instants import ms_of
 
 TODAY: Final = "today"
@@ -49,9 +49,10 @@ def day_of(text: str, zone: ZoneInfo, now: int) -> Day:
     return Day(day, zone, *Calendar(_DAY_MS, zone.key).window(noon))
 
 
-def disjoint_ends(windows: Periodic, day: Day) -> Iterator[int]:
-    """Yields the ends of windows that cover the day without overlap, the last first."""
+def disjoint_ends(windows: Windows, day: Day) -> Iterator[int]:
+    """Yields the ends of windows that cover the day without overlap, the last first. The ends are known."""
     end = windows.reached(day.end)
     while end > day.start:
         yield end
-        end = windows.reached(windows.begin(end))
+        start = windows.earliest_after(end - 1)
+        end = windows.reached(start)

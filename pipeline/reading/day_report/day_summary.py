@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tidemark.command_line.counts import span_of
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import lateness
 from tidemark.pipeline.event_time.reports import Report
-from tidemark.pipeline.event_time.windows.periodic import Periodic
-from tidemark.pipeline.instants import span_of
 from tidemark.pipeline.reading.day_report.calendar_day import Day, disjoint_ends
 from tidemark.pipeline.reading.day_report.day_commits import DayCommits, committed_on
 from tidemark.pipeline.reading.day_report.window_bars import bars_of, totals
@@ -107,14 +106,13 @@ def state_sentence(day: Day, now: int, summary: LedgerSummary, report: Report | 
 
 def _without_overlap(windows: list[ReportWindow], report: Report | None, day: Day) -> list[ReportWindow]:
     """Returns windows that cover the day without overlap."""
-    if report is None or not isinstance(report.windows, Periodic) or not report.windows.has_overlap:
+    if report is None or not report.windows.has_overlap:
         return windows
     ends = set(disjoint_ends(report.windows, day))
     return [window for window in windows if window.end in ends]
 
 
 def _top(tables: CurrentTables, report: Report, day: Day) -> TopList:
-    assert isinstance(report.windows, Periodic)  # noqa: S101 - see `list_reports`
     ends, condition = list(disjoint_ends(report.windows, day)), ""
     if report.windows.has_overlap:
         condition = f"AND {c.WINDOW_END} IN ({', '.join(Engine.DELTA_RS.time(str(end)) for end in ends) or 'NULL'})"

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
+from tidemark.command_line.counts import span_of
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.policy import Verdict
-from tidemark.pipeline.instants import span_of
 from tidemark.pipeline.reading.ledger_summary import Account, LedgerSummary, account_of, account_sql
 from tidemark.pipeline.reading.pages.paging import Slice, page_of
 from tidemark.pipeline.reading.pages.table_reader import CurrentTables, text_sql

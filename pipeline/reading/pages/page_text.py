@@ -10,16 +10,11 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, pa
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from tidemark.command_line.counts import counted
+from tidemark.command_line.counts import counted, span_of
 from tidemark.command_line.printable import printable_lines
 from tidemark.pipeline.event_time.reports import Report
-from tidemark.pipeline.event_time.windows.calendar import Calendar
-from tidemark.pipeline.event_time.windows.count import Counts
-from tidemark.pipeline.event_time.windows.cumulate import Cumulate
-from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.periodic import Periodic
-from tidemark.pipeline.event_time.windows.session import Sessions
-from tidemark.pipeline.instants import ms_of, span_of
+from tidemark.pipeline.instants import ms_of
 from tidemark.pipeline.measures import label
 from tidemark.pipeline.reading.pages.letter_pages import sentence
 from tidemark.pipeline.reading.pages.time_axis import Axis
@@ -28,7 +23,6 @@ from tidemark.pipeline.reading.pages.window_sums import ReportWindow, drawn_meas
 from tidemark.pipeline.tables.query import Row
 
 _LONGEST: Final = 120
-_DAY_MS: Final = 86_400_000
 
 
 def templates(package: str, *, linked: bool = True) -> Environment:
@@ -63,7 +57,6 @@ def templates(package: str, *, linked: bool = True) -> Environment:
         "sentence_case": sentence_case,
         "unchanged": unchanged,
         "isolated": isolated,
-        "windows": windows_in_words,
     }
     environment.globals |= {"address": address, "linked": linked}
     environment.globals |= {"time_axis": time_axis, "measures": measures, "drawn_measure": drawn_measure}
@@ -178,24 +171,3 @@ def address(path: str, **parameters: Any) -> str:
 def measures(windows: Sequence[ReportWindow]) -> list[str]:
     """Returns the measures that any of the windows has; open windows have no number of different users."""
     return list(dict.fromkeys(name for window in windows for name in window.sums))
-
-
-def windows_in_words(report: Report) -> str:
-    """Describes the windows of a report."""
-    match report.windows:
-        case Grid(size_ms, slide_ms, offset_ms) if size_ms == slide_ms:
-            is_of_days = (size_ms, offset_ms) == (_DAY_MS, 0)
-            return "days in the time zone UTC" if is_of_days else f"windows of {span_of(size_ms)}"
-        case Grid(size_ms, slide_ms):
-            return f"windows of {span_of(size_ms)}, one every {span_of(slide_ms)}"
-        case Cumulate(size_ms, step_ms):
-            return f"windows that grow by {span_of(step_ms)} up to {span_of(size_ms)}"
-        case Calendar(size_ms, zone):
-            name = {_DAY_MS: "days", 7 * _DAY_MS: "weeks"}.get(size_ms, f"windows of {span_of(size_ms)}")
-            return f"{name} in the time zone {zone}"
-        case Sessions(gap_ms):
-            return f"sessions, which end after {span_of(gap_ms)} without an event"
-        case Counts(size):
-            return f"windows of {counted(size, 'event')}"
-        case _:
-            raise AssertionError(report.windows)

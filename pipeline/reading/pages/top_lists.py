@@ -7,7 +7,6 @@ from typing import Final
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.reports import Report
-from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.reading.pages.table_reader import CurrentTables, Span
 from tidemark.pipeline.reading.pages.window_names import zone_of_report
 from tidemark.pipeline.reading.pages.window_sums import end_before, largest_first
@@ -33,7 +32,7 @@ class TopList:
 
 def main_report(reports: Sequence[Report]) -> Report | None:
     """Returns the report whose windows are shown: with windows of time and the fewest keys."""
-    timed = [report for report in reports if isinstance(report.windows, Periodic)]
+    timed = [report for report in reports if report.windows.ends_are_known]
     return min(timed, key=lambda report: (len(report.keys), bool(report.where)), default=None)
 
 
@@ -46,7 +45,7 @@ def page_zone(reports: Sequence[Report]) -> tzinfo:
 def list_reports(reports: Sequence[Report]) -> Iterator[Report]:
     """Yields for pages and users the first report with only this key, windows of time and all events."""
     for key in (c.PAGE_URL, c.USER_ID):
-        matches = (r for r in reports if r.keys == (key,) and not r.where and isinstance(r.windows, Periodic))
+        matches = (r for r in reports if r.keys == (key,) and not r.where and r.windows.ends_are_known)
         if (report := next(matches, None)) is not None:
             yield report
 
@@ -56,7 +55,6 @@ def newest_top_list(tables: CurrentTables, report: Report) -> TopList:
 
     With overlapping windows it is only the newest window, because an event is in several.
     """
-    assert isinstance(report.windows, Periodic)  # noqa: S101 - see `list_reports`
     ends = tables.ends(report)
     if ends is None:
         return top_list(tables, report, (None, None), 0)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from tidemark.command_line.counts import span_of
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.policy import AllIdle, Policy
-from tidemark.pipeline.instants import span_of
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary
 
 _TOGETHER_MS: Final = 1000

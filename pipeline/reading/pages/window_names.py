@@ -2,44 +2,36 @@
 
 from datetime import UTC, date, datetime, tzinfo
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.base import Windows
-from tidemark.pipeline.event_time.windows.calendar import Calendar
-from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.instants import time_of
 
-_DAY_MS: Final = 86_400_000
-_MINUTE_MS: Final = 60_000
-_SECOND_MS: Final = 1000
 _DATE: Final = len("2026-01-01")
 _SECONDS: Final = len("2026-01-01 00:00:00")
 
 
 def zone_of_report(report: Report, otherwise: tzinfo) -> tzinfo:
     """Returns the time zone of a report's windows: UTC if they are its days, and `otherwise` if they follow no zone."""
-    windows = report.windows
-    if isinstance(windows, Calendar):
-        return ZoneInfo(windows.zone)
-    is_of_days = isinstance(windows, Periodic) and windows.pane_ms % _DAY_MS == windows.shift_ms % _DAY_MS == 0
-    return UTC if is_of_days else otherwise
+    return report.windows.time_zone or otherwise
 
 
 def window_name(start: int, end: int, windows: Windows, zone: tzinfo) -> str:
     """Returns the name of the window `[start, end)` (ms): its date if it is a day, else its bounds.
 
+    >>> from zoneinfo import ZoneInfo
+    >>> from tidemark.pipeline.event_time.windows.calendar import Calendar
     >>> hour = 3_600_000
     >>> window_name(0, hour, Calendar(hour, "Europe/Berlin"), ZoneInfo("Europe/Berlin"))
     '[1970-01-01 01:00, 02:00)'
     >>> window_name(-hour, 23 * hour, Calendar(24 * hour, "Europe/Berlin"), ZoneInfo("Europe/Berlin"))
     '1970-01-01'
     """
-    if isinstance(windows, Periodic) and _starts_a_day(start, zone) and _starts_a_day(end, zone):
+    if windows.ends_are_known and _starts_a_day(start, zone) and _starts_a_day(end, zone):
         first, last = _date(start, zone), _date(end - 1, zone)
         return f"{first}" if first == last else f"{first} to {last}"
-    bounds = [_text(time, zone, _precision(windows)) for time in (start, end)]
+    bounds = [_text(time, zone, windows.precision) for time in (start, end)]
     # A date that both bounds have is written once.
     return f"[{bounds[0]}, {bounds[1].removeprefix(bounds[0][: _DATE + 1])})"
 
@@ -60,16 +52,6 @@ def clock_text(milliseconds: int, zone: tzinfo, precision: str = "seconds") -> s
 def date_text(milliseconds: int, zone: tzinfo) -> str:
     """Returns the local date."""
     return "no day" if milliseconds == rules.END_OF_INPUT else f"{_date(milliseconds, zone)}"
-
-
-def _precision(windows: Windows) -> str:
-    """Returns the smallest unit of bounds; for sessions and counts, whose bounds are times of events, seconds."""
-    if not isinstance(windows, Periodic):
-        return "seconds"
-    lengths = (windows.pane_ms, windows.shift_ms)
-    if all(length % _MINUTE_MS == 0 for length in lengths):
-        return "minutes"
-    return "seconds" if all(length % _SECOND_MS == 0 for length in lengths) else "milliseconds"
 
 
 def _text(milliseconds: int, zone: tzinfo, precision: str) -> str:

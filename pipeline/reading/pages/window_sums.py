@@ -7,7 +7,7 @@ from typing import Final
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.reports import Report
-from tidemark.pipeline.event_time.windows.periodic import Periodic
+from tidemark.pipeline.event_time.windows.base import Windows
 from tidemark.pipeline.instants import ms_of
 from tidemark.pipeline.reading.pages.paging import Slice, page_of
 from tidemark.pipeline.reading.pages.table_reader import CurrentTables, KeyValues, Span
@@ -40,7 +40,7 @@ class ReportWindow:
 
 def windows_of(tables: CurrentTables, report: Report, until: int | None = None) -> list[ReportWindow]:
     """Returns the newest windows that end by `until` (ms), oldest first; empty for sessions and counts."""
-    if not isinstance(report.windows, Periodic):
+    if not report.windows.ends_are_known:
         return []
     ends = tables.ends(report)
     last = until if until is not None else ends and ends[1]
@@ -94,7 +94,7 @@ def rows_of_report(
     # A window has one row per value of its only key.
     windows = ROWS + 1 if only.keys() == {*report.keys} else _WINDOWS
     span_ms = _FIRST_SPAN_MS
-    if isinstance(report.windows, Periodic):
+    if report.windows.ends_are_known:
         span_ms = last - end_before(report.windows, last, windows)
     started = time.monotonic()
     while True:
@@ -128,13 +128,14 @@ def earlier_than(tables: CurrentTables, windows: Sequence[ReportWindow], report:
     """Returns the end (ms) of the window before the first of `windows`; None if no published window ends before it."""
     ends = tables.ends(report)
     has_earlier = bool(windows) and ends is not None and ends[0] < windows[0].end
-    return (
-        end_before(report.windows, windows[0].end, 1) if has_earlier and isinstance(report.windows, Periodic) else None
-    )
+    return end_before(report.windows, windows[0].end, 1) if has_earlier and report.windows.ends_are_known else None
 
 
-def end_before(windows: Periodic, end: int, count: int) -> int:
-    """Returns the end of the window that is `count` windows before the window that ends at `end` (ms)."""
+def end_before(windows: Windows, end: int, count: int) -> int:
+    """Returns the end of the window that is `count` windows before the window that ends at `end` (ms).
+
+    The ends of `windows` are known.
+    """
     for _ in range(count):
         end = windows.reached(end - 1)
     return end
