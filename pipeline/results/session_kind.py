@@ -21,9 +21,9 @@ from tidemark.pipeline.event_time.windows.base import Window
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.instants import moment, utc_sql
 from tidemark.pipeline.results.applied import AppliedCorrections, with_corrections
-from tidemark.pipeline.results.islands import Islands, Numbers, sessions_as_panes
 from tidemark.pipeline.results.levels import Run
 from tidemark.pipeline.results.measure_sql import joined_parts_sql
+from tidemark.pipeline.results.partial_sessions import Numbers, PartialSessions, sessions_as_panes
 from tidemark.pipeline.results.result_kind import Merge, SourceTables, WindowKind, keys_sql, partition_by_sql
 from tidemark.pipeline.results.result_table import (
     PublicationPlan,
@@ -98,7 +98,7 @@ class SessionKind(WindowKind[SessionsDue]):
             yield ResultChunk(written, where, is_last=True)
             return
 
-        def made(parts: str) -> pa.Table:
+        def rows_from(parts: str) -> pa.Table:
             sessions = self.sessions(parts, panes, after, until)
             ends = pc.add(sessions[c.LAST_TIME], self._windows.gap_ms)
             fired_by = pa.array(_first_to_reach(ends.to_numpy(), firing.steps))
@@ -108,9 +108,9 @@ class SessionKind(WindowKind[SessionsDue]):
             return self.result_rows(windows.append_column(c.PUBLISHED_BATCH, published_by))
 
         if corrections:
-            rows: Rows = with_corrections(made(panes_sql(self.name, batch)), corrections, self.report, grows=True)
+            rows: Rows = with_corrections(rows_from(panes_sql(self.name, batch)), corrections, self.report, grows=True)
         else:
-            rows = self.by_driver(files, batch, made)
+            rows = self.by_driver(files, batch, rows_from)
         yield ResultChunk(rows, where, is_last=True)
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - `final` decides
@@ -148,7 +148,8 @@ class SessionKind(WindowKind[SessionsDue]):
         first `watermark` and `closed_until`.
         """
         rows = self._parts(parts, panes)
-        sessions = Islands(rows, self.report.keys, self._windows.gap_ms, rows[c.CLOSED_UNTIL].to_numpy()).joined()
+        closed = rows[c.CLOSED_UNTIL].to_numpy()
+        sessions = PartialSessions(rows, self.report.keys, self._windows.gap_ms, closed).joined()
         ends = sessions[c.LAST_TIME].to_numpy() + self._windows.gap_ms
         return sessions.filter((after < ends) & (ends <= until))
 

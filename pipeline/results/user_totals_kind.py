@@ -19,9 +19,9 @@ from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.firing import TotalsDue
 from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.results import buckets
-from tidemark.pipeline.results.islands import Islands, sessions_as_panes
 from tidemark.pipeline.results.levels import Run
 from tidemark.pipeline.results.measure_sql import joined_parts_sql
+from tidemark.pipeline.results.partial_sessions import PartialSessions, sessions_as_panes
 from tidemark.pipeline.results.result_kind import Merge, ResultKind, SourceTables
 from tidemark.pipeline.results.result_table import PublicationPlan, ResultChunk, panes_sql, timestamps
 from tidemark.pipeline.tables.query import query
@@ -136,7 +136,7 @@ class UserTotalsKind(ResultKind[TotalsDue]):
         rows = _typed(query(sql, **tables))
         partial, counted = _split(rows, pc.is_null(rows[c.SESSIONS]))
         del rows
-        sessions = Islands(partial.drop_columns(c.SESSIONS), [c.USER_ID], self._totals.gap_ms).joined()
+        sessions = PartialSessions(partial.drop_columns(c.SESSIONS), [c.USER_ID], self._totals.gap_ms).joined()
         del partial
         ones = pa.repeat(pa.scalar(1, pa.int64()), len(sessions))
         sessions = sessions.append_column(PANES.schema.field(c.SESSIONS), ones)

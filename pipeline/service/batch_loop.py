@@ -172,7 +172,7 @@ class Service:
     def _publish(self, batch: Batch) -> None:
         """Step 4: hands due windows and maintenance to the publisher's thread."""
         if due(batch.firings):
-            self._publisher.offer(batch.firings, batch.batch_id)
+            self._publisher.add(batch.firings, batch.batch_id)
         if self._upkeep.wanted_after(batch):
             self._publisher.afterwards(self._upkeep.steps(batch), batch.batch_id)
 

@@ -16,7 +16,7 @@ from tidemark.pipeline.errors import TransientError
 from tidemark.pipeline.event_time.window_states import Firings, due
 from tidemark.pipeline.metrics.observer import Observer
 from tidemark.pipeline.results.publication import Publication
-from tidemark.pipeline.service.outbox import Offer, Outbox
+from tidemark.pipeline.service.due_queue import DueFirings, DueQueue
 from tidemark.pipeline.service.pauses import growing
 from tidemark.pipeline.service.publisher_step import Maintain, Publish, PublisherState, Sleep, Stop, next_step
 from tidemark.pipeline.service.resources import Clock, Resources
@@ -71,7 +71,7 @@ class Publisher:
         self._clock_s = clock_s
         self._wait = wait
         self._changed = Condition()
-        self._outbox = Outbox()
+        self._queue = DueQueue()
         self._maintenance: Iterator[object] = iter(())
         self._state = PublisherState()
         self._is_busy = False
@@ -83,11 +83,11 @@ class Publisher:
         self._thread = Thread(target=self._work, name="publisher", daemon=True)
         self._thread.start()
 
-    def offer(self, firings: Firings, batch: int) -> None:
+    def add(self, firings: Firings, batch: int) -> None:
         """Takes the windows that a committed batch made due."""
         with self._changed:
-            self._outbox.add(Offer(firings, batch, self._now()))
-            self._outbox_changed()
+            self._queue.add(DueFirings(firings, batch, self._now()))
+            self._queue_changed()
 
     def afterwards(self, steps: Iterator[object], batch: int) -> None:
         """Does the steps of maintenance once everything that the batches up to `batch` made due is published.
@@ -105,7 +105,7 @@ class Publisher:
             raise self._fatal
 
     def flush(self, patience_s: float | None = None) -> None:
-        """Returns when everything offered is published, and maintenance done. Raises what `check` raises.
+        """Returns when everything that was added is published, and maintenance done. Raises what `check` raises.
 
         Raises TransientError if the store refuses a few more times, or publication takes longer than `patience_s`. A
         backlog may take minutes to publish, and a store that is away refuses in the end, so the default is no limit.
@@ -118,9 +118,9 @@ class Publisher:
             self._changed.wait_for(lambda: self._fatal or self._is_idle() or self._attempts_left == 0, patience_s)
             self._attempts_left = None
             self.check()
-            if self._outbox.batches:
+            if self._queue.batches:
                 raise TransientError(
-                    f"{counted(self._outbox.batches, 'committed batch', 'committed batches')} not published: "
+                    f"{counted(self._queue.batches, 'committed batch', 'committed batches')} not published: "
                     f"{self._last_failure or 'the store does not answer'}"
                 ) from self._last_failure
 
@@ -161,21 +161,21 @@ class Publisher:
     def _attempt(self) -> None:
         """Publishes what has waited longest; if the store refuses, a later attempt does."""
         with self._changed:
-            offer = self._outbox.take()
-        assert offer is not None  # noqa: S101 - `unpublished` is counted from the outbox
+            waiting = self._queue.take()
+        assert waiting is not None  # noqa: S101 - `unpublished` is counted from the queue
         try:
-            self._publish(offer.firings, offer.batch)
+            self._publish(waiting.firings, waiting.batch)
         except Exception as error:
             if not is_of_store(error):
                 raise
-            self._retry_later(error, offer.batch)
+            self._retry_later(error, waiting.batch)
         else:
             with self._changed:
-                self._outbox.landed()
+                self._queue.landed()
                 self._pauses = growing(*_PAUSES_S)
                 self._last_failure = None
-                self._state = replace(self._state, published=offer.batch, retry_at_s=None)
-                self._outbox_changed()
+                self._state = replace(self._state, published=waiting.batch, retry_at_s=None)
+                self._queue_changed()
 
     def _retry_later(self, error: Exception, batch: int) -> None:
         with self._changed:
@@ -205,9 +205,9 @@ class Publisher:
         with self._changed:
             self._change(maintenance_after=None)
 
-    def _outbox_changed(self) -> None:
-        self._observer.unpublished(self._outbox.batches, self._outbox.since)
-        self._change(unpublished=self._outbox.batches)
+    def _queue_changed(self) -> None:
+        self._observer.unpublished(self._queue.batches, self._queue.since)
+        self._change(unpublished=self._queue.batches)
 
     def _change(self, **changes: Any) -> None:
         self._state = replace(self._state, **changes)

@@ -39,7 +39,7 @@ class Parts:
         self.failures = dict[str, Exception]()
         self.statistics = list[Statistic]()
         self.schemas, self.unknown_ids = SchemaStore(EventSchemas({1: "{}"})), list[int]()
-        self.rows, self.ids, self.offers = list[Any](), list[Any](), list[int]()
+        self.rows, self.ids, self.published = list[Any](), list[Any](), list[int]()
         topic = SimpleNamespace(high_watermarks=dict)
         for name, part in (
             ("SameTopic", topic),
@@ -66,7 +66,7 @@ class Parts:
             mirror=SimpleNamespace(commit=lambda positions: self.calls.append(f"mirror {positions[0]}")),
         )
         opened: Any = SimpleNamespace(progress=progress, topic_id=None, compaction=None, remembered=None)
-        publisher: Any = SimpleNamespace(check=lambda: None, offer=self._offer)
+        publisher: Any = SimpleNamespace(check=lambda: None, add=self._add)
         return Service(resources, opened, publisher)
 
     def noting(self, step: str) -> Callable[..., None]:
@@ -95,9 +95,9 @@ class Parts:
         self.noting("commit")()
         self.rows.append((rows[0].batch, rows[0].from_offset, rows[0].to_offset))
 
-    def _offer(self, _: object, batch: int) -> None:
+    def _add(self, _: object, batch: int) -> None:
         self.noting("publish")()
-        self.offers.append(batch)
+        self.published.append(batch)
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_a_batch_has_five_steps_in_order_and_its_progress_is_adopted_with_the_co
     parts.counted(minute=1)
     service.take(ranges(2))
     assert parts.calls == [*STEPS, "mirror 2"]
-    assert (parts.rows, parts.offers, parts.ids) == ([(1, 0, 1), (2, 1, 2)], [2], ["ids", "ids"])
+    assert (parts.rows, parts.published, parts.ids) == ([(1, 0, 1), (2, 1, 2)], [2], ["ids", "ids"])
     assert (service.committed, service.verdicts["counted"]) == (2, 2)
 
 
@@ -138,7 +138,7 @@ def test_after_a_failure_in_any_step_no_batch_is_taken(parts: Parts, step: str) 
             take()
     done = STEPS[: STEPS.index(step) + 1]
     assert [call for call in parts.calls if call in STEPS] == done
-    assert parts.offers == ([2] if step == "observe" else [])
+    assert parts.published == ([2] if step == "observe" else [])
 
 
 def test_a_commit_that_failed_changes_neither_progress_nor_the_remembered_ids(parts: Parts) -> None:
@@ -184,7 +184,7 @@ def test_the_end_of_input_fires_and_is_committed_once(parts: Parts) -> None:
     service.take(ranges(1))
     service.end_input()
     service.end_input()
-    assert (len(parts.rows), parts.offers) == (2, [2])
+    assert (len(parts.rows), parts.published) == (2, [2])
 
 
 def test_a_query_that_has_nothing_to_read_is_a_tick_without_a_commit(parts: Parts) -> None:

@@ -15,7 +15,7 @@ from tidemark.pipeline.errors import Replaced, TransientError
 from tidemark.pipeline.event_time.firing import CountsDue, SessionsDue, WindowsDue
 from tidemark.pipeline.event_time.window_states import Firings
 from tidemark.pipeline.metrics.observer import Observer
-from tidemark.pipeline.service.outbox import Offer, Outbox
+from tidemark.pipeline.service.due_queue import DueFirings, DueQueue
 from tidemark.pipeline.service.publisher import Publisher, publish_due
 
 
@@ -83,7 +83,7 @@ def test_a_failed_publication_is_retried_with_growing_pauses_without_a_further_o
     bench: Bench,
 ) -> None:
     bench.failures = [DeltaError("no room"), OSError("no disk"), DeltaError("no room")]
-    bench.publisher.offer(fired(1), 11)
+    bench.publisher.add(fired(1), 11)
     assert bench.came.wait(PATIENCE_S)
     assert bench.pauses_s == [0.5, 1, 2]
     bench.publisher.flush()
@@ -91,15 +91,15 @@ def test_a_failed_publication_is_retried_with_growing_pauses_without_a_further_o
     assert bench.metric("publication_failures_total") == 3
 
 
-def test_offers_during_a_failure_are_published_together_after_it(bench: Bench) -> None:
+def test_windows_due_during_a_failure_are_published_together_after_it(bench: Bench) -> None:
     #  offered  1    (fails)  2, 3           done  1 by batch 11, then 2 and 3 by batch 13
     def two_more() -> None:
         bench.in_a_pause = lambda: None
-        bench.publisher.offer(fired(2), 12)
-        bench.publisher.offer(fired(3), 13)
+        bench.publisher.add(fired(2), 12)
+        bench.publisher.add(fired(3), 13)
 
     bench.failures, bench.in_a_pause = [DeltaError("no room")], two_more
-    bench.publisher.offer(fired(1), 11)
+    bench.publisher.add(fired(1), 11)
     assert bench.came.wait(PATIENCE_S)
     bench.publisher.flush()
     assert bench.done == [({1}, 11), ({2, 3}, 13)]
@@ -109,10 +109,10 @@ def test_offers_during_a_failure_are_published_together_after_it(bench: Bench) -
 def test_an_error_that_is_not_the_stores_is_raised_and_ends_publication(bench: Bench, fatal: Exception) -> None:
     bench.publisher.check()
     bench.failures = [fatal]
-    bench.publisher.offer(fired(1), 11)
+    bench.publisher.add(fired(1), 11)
     with pytest.raises(type(fatal)):
         bench.publisher.flush()
-    bench.publisher.offer(fired(2), 12)
+    bench.publisher.add(fired(2), 12)
     with pytest.raises(type(fatal)):
         bench.publisher.check()
     assert bench.done == []
@@ -120,7 +120,7 @@ def test_an_error_that_is_not_the_stores_is_raised_and_ends_publication(bench: B
 
 def test_waiting_for_a_store_that_refuses_ends_with_an_error_after_a_few_tries(bench: Bench) -> None:
     bench.refusing = True
-    bench.publisher.offer(fired(1), 11)
+    bench.publisher.add(fired(1), 11)
     with pytest.raises(TransientError, match="1 committed batch not published: no room"):
         bench.publisher.flush()
     bench.refusing = False
@@ -130,7 +130,7 @@ def test_waiting_for_a_store_that_refuses_ends_with_an_error_after_a_few_tries(b
 
 def test_waiting_for_a_store_that_does_not_answer_ends_with_an_error_in_time(bench: Bench) -> None:
     bench.open.clear()
-    bench.publisher.offer(fired(1), 11)
+    bench.publisher.add(fired(1), 11)
     with pytest.raises(TransientError, match="not published: the store does not answer"):
         bench.publisher.flush(patience_s=0.01)
 
@@ -138,11 +138,11 @@ def test_waiting_for_a_store_that_does_not_answer_ends_with_an_error_in_time(ben
 def test_upkeep_waits_for_the_publications_of_its_batch_and_is_not_replaced_by_later_upkeep(bench: Bench) -> None:
     #  in hand  1    waiting  2 and upkeep of the same batch, then 3
     bench.open.clear()
-    bench.publisher.offer(fired(1), 11)
+    bench.publisher.add(fired(1), 11)
     assert bench.entered.wait(PATIENCE_S)
-    bench.publisher.offer(fired(2), 12)
+    bench.publisher.add(fired(2), 12)
     bench.publisher.afterwards(bench.upkeep("upkeep"), 12)
-    bench.publisher.offer(fired(3), 13)
+    bench.publisher.add(fired(3), 13)
     bench.publisher.afterwards(bench.upkeep("later upkeep"), 13)
     bench.open.set()
     bench.publisher.flush()
@@ -152,8 +152,8 @@ def test_upkeep_waits_for_the_publications_of_its_batch_and_is_not_replaced_by_l
 def test_steps_of_upkeep_and_publications_take_turns_however_many_there_are(bench: Bench) -> None:
     def each_makes_more_due() -> Iterator[None]:
         for step in range(3):
-            bench.publisher.offer(fired(step), 20 + step)
-            bench.publisher.offer(fired(step + 10), 20 + step)
+            bench.publisher.add(fired(step), 20 + step)
+            bench.publisher.add(fired(step + 10), 20 + step)
             yield from bench.upkeep(f"step {step}")
 
     bench.publisher.afterwards(each_makes_more_due(), 12)
@@ -164,7 +164,7 @@ def test_steps_of_upkeep_and_publications_take_turns_however_many_there_are(benc
 def test_no_step_of_upkeep_comes_between_the_attempts_of_a_publication(bench: Bench) -> None:
     def in_the_first_step() -> Iterator[None]:
         bench.failures = [DeltaError("no room"), DeltaError("no room")]
-        bench.publisher.offer(fired(1), 13)
+        bench.publisher.add(fired(1), 13)
         yield from bench.upkeep("first", "second")
 
     bench.publisher.afterwards(in_the_first_step(), 12)
@@ -179,7 +179,7 @@ def test_upkeep_that_the_store_refuses_is_counted_and_does_not_stop_the_service(
         raise DeltaError("no room")
 
     bench.publisher.afterwards(refused(), 11)
-    bench.publisher.offer(fired(1), 11)
+    bench.publisher.add(fired(1), 11)
     bench.publisher.flush()
     bench.publisher.check()
     assert bench.metric("upkeep_failures_total") == 1
@@ -198,9 +198,9 @@ def test_upkeep_that_finds_a_newer_service_ends_publication(bench: Bench) -> Non
 
 def test_unpublished_batches_are_reported_since_their_commit(bench: Bench) -> None:
     bench.open.clear()
-    bench.publisher.offer(fired(1), 11)
+    bench.publisher.add(fired(1), 11)
     bench.world.now += 5000
-    bench.publisher.offer(fired(2), 12)
+    bench.publisher.add(fired(2), 12)
     assert bench.metric("unpublished_batches") == 2
     assert bench.metric("unpublished_since_timestamp_seconds") == START / 1000
     bench.open.set()
@@ -209,20 +209,20 @@ def test_unpublished_batches_are_reported_since_their_commit(bench: Bench) -> No
     assert bench.metric("unpublished_since_timestamp_seconds") is None
 
 
-def test_an_offer_in_hand_does_not_change_until_it_has_landed() -> None:
-    outbox = Outbox()
+def test_firings_that_were_taken_do_not_change_until_they_have_landed() -> None:
+    queue = DueQueue()
     for end in (1, 2, 3):
-        outbox.add(Offer(fired(end), 10 + end, since=end))
+        queue.add(DueFirings(fired(end), 10 + end, since=end))
         if end == 1:
-            outbox.take()
-    first = outbox.take()
-    assert first == Offer(fired(1), 11, since=1)
-    assert (outbox.batches, outbox.since) == (3, 1)
-    outbox.landed()
-    then = outbox.take()
-    assert then == Offer(fired(2, 3), 13, since=2, batches=2)
-    outbox.landed()
-    assert (outbox.take(), outbox.batches, outbox.since) == (None, 0, None)
+            queue.take()
+    first = queue.take()
+    assert first == DueFirings(fired(1), 11, since=1)
+    assert (queue.batches, queue.since) == (3, 1)
+    queue.landed()
+    then = queue.take()
+    assert then == DueFirings(fired(2, 3), 13, since=2, batches=2)
+    queue.landed()
+    assert (queue.take(), queue.batches, queue.since) == (None, 0, None)
 
 
 @pytest.mark.parametrize(

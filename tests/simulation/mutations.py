@@ -110,9 +110,9 @@ def _nameless(real: Callable[..., Any]) -> Callable[..., Any]:
 def _as_they_were(real: Callable[..., None]) -> Callable[..., None]:
     """Rows that are merged keep the lowest time until which their parts had closed."""
 
-    def make(islands: Any, rows: Any, *how: Any, **more: Any) -> None:
-        real(islands, rows, *how, **more)
-        islands._rows = rows
+    def make(sessions: Any, rows: Any, *how: Any, **more: Any) -> None:
+        real(sessions, rows, *how, **more)
+        sessions._rows = rows
 
     return make
 
@@ -180,7 +180,7 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
     ),
     "parts of a session": Mutation(
         "a session that is merged joins what each of its events joined",
-        {"tidemark.pipeline.results.islands:Islands.__init__": _as_they_were},
+        {"tidemark.pipeline.results.partial_sessions:PartialSessions.__init__": _as_they_were},
         (("behind-start.steps", "none"),),
     ),
     "certain start": Mutation(

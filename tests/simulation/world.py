@@ -25,8 +25,8 @@ from tidemark.pipeline.event_time.window_states import due
 from tidemark.pipeline.results.compaction import Compaction
 from tidemark.pipeline.results.kind_registry import kinds_of
 from tidemark.pipeline.results.publication import Publication
+from tidemark.pipeline.service.due_queue import DueFirings, DueQueue
 from tidemark.pipeline.service.maintenance import Maintenance
-from tidemark.pipeline.service.outbox import Offer, Outbox
 from tidemark.pipeline.service.publisher import publish_due
 from tidemark.pipeline.service.publisher_step import Maintain, PublisherState, Sleep, next_step
 from tidemark.pipeline.service.recovery import OpenedEpoch, OwnEpoch, open_epoch
@@ -60,7 +60,7 @@ class Process:
     errors: list[Exception] = field(default_factory=list)
     """The error that ended its attempts."""
     own: OwnEpoch = field(default_factory=OwnEpoch)
-    outbox: Outbox = field(default_factory=Outbox)
+    queue: DueQueue = field(default_factory=DueQueue)
     tries: int = _ATTEMPTS
     """How often the store may refuse a publication."""
     failed: bool = False
@@ -74,7 +74,7 @@ class Process:
         """Starts: opens an epoch, and whatever a start writes."""
         self.resources = self._resources(Ledger(self.warehouse, many_files=TUNING.ledger_files))
         opened = open_epoch(self.resources, _KAFKA, self.own)
-        self.outbox = Outbox()
+        self.queue = DueQueue()
         self._hold(opened)
         return self
 
@@ -85,9 +85,9 @@ class Process:
         ledger = Ledger(warehouse, many_files=TUNING.ledger_files)
         ledger.latest()
         twin.resources = twin._resources(ledger)
-        twin.outbox = Outbox()
-        for offer in filter(None, (self.outbox._hand, self.outbox._next)):
-            twin.outbox.add(offer)
+        twin.queue = DueQueue()
+        for waiting in filter(None, (self.queue._taken, self.queue._waiting)):
+            twin.queue.add(waiting)
         twin._hold(
             replace(
                 self._opened,
@@ -185,7 +185,7 @@ class Process:
 
     def _offer(self, batch: Batch) -> None:
         if due(batch.firings):
-            self.outbox.add(Offer(batch.firings, batch.batch_id, self.now))
+            self.queue.add(DueFirings(batch.firings, batch.batch_id, self.now))
 
     def _commit(self, batch: Batch, after: Progress) -> None:
         self.resources.ledger.commit(batch.ledger_rows(self.now))
@@ -193,21 +193,21 @@ class Process:
 
     def flush(self) -> None:
         """Publishes what waits, again where the store refuses."""
-        while offer := self.outbox.take():
-            self.publish(offer)
+        while waiting := self.queue.take():
+            self.publish(waiting)
 
-    def publish(self, offer: Offer) -> int | None:
-        """Publishes an offer and returns its batch; None where the store refuses, a few times at most."""
+    def publish(self, waiting: DueFirings) -> int | None:
+        """Publishes due firings and returns its batch; None where the store refuses, a few times at most."""
         try:
-            publish_due(self.resources, self.publication, offer.firings, offer.batch)
+            publish_due(self.resources, self.publication, waiting.firings, waiting.batch)
         except Exception as error:
             self.tries -= 1
             if not is_of_store(error) or not self.tries:
                 raise
             return None
-        self.outbox.landed()
+        self.queue.landed()
         self.tries = _ATTEMPTS
-        return offer.batch
+        return waiting.batch
 
     def tend(self, batch: Batch) -> None:
         """Does all steps of upkeep; what the store refuses is left to the next time."""
@@ -231,11 +231,11 @@ class Process:
                 published = None
                 if next(self.pending[0], self) is self:
                     self.pending = None
-            elif offer := self.outbox.take():
-                published = self.publish(offer)
+            elif waiting := self.queue.take():
+                published = self.publish(waiting)
 
     def _publisher_state(self, published: int | None) -> PublisherState:
-        return PublisherState(self.outbox.batches, self.pending[1] if self.pending else None, published)
+        return PublisherState(self.queue.batches, self.pending[1] if self.pending else None, published)
 
     def run(self, batches: int, size: int = 3) -> None:
         """Starts and takes batches, until some are committed or the topic ends."""

@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tidemark.pipeline.results.islands import Islands
+from tidemark.pipeline.results.partial_sessions import PartialSessions
 
 GAP, LATENESS = 5, 3
 
@@ -60,7 +60,7 @@ def as_parts(came: list[Arrived]) -> pa.Table:
 
 def joined(parts: pa.Table) -> pa.Table:
     rows = parts.sort_by([(name, "ascending") for name in ("user_id", "first_time", "last_time")])
-    return Islands(rows, ["user_id"], GAP, rows["closed_until"].to_numpy()).joined()
+    return PartialSessions(rows, ["user_id"], GAP, rows["closed_until"].to_numpy()).joined()
 
 
 @given(streams())
@@ -73,7 +73,7 @@ def test_parts_that_are_merged_after_each_event_are_joined_like_all_at_once(came
 
 
 @given(streams())
-def test_an_island_is_joined_as_long_as_it_is_not_closed(came: list[Arrived]) -> None:
+def test_a_session_is_joined_as_long_as_it_is_not_closed(came: list[Arrived]) -> None:
     assert sessions_of(joined(as_parts(came))) == one_after_the_other(came)
 
 
@@ -81,5 +81,5 @@ def test_a_key_that_events_do_not_have_is_a_key_of_its_own() -> None:
     keys, times = ["a", "a", None, None], [1, 2, 1, 2]
     counts = dict.fromkeys(("page_views", "clicks", "late_events", "batch", "watermark"), [1] * 4)
     rows = pa.table({"page_url": keys, "first_time": times, "last_time": times, **counts})
-    found = Islands(rows, ["page_url"], GAP).joined().to_pylist()
+    found = PartialSessions(rows, ["page_url"], GAP).joined().to_pylist()
     assert [(row["page_url"], row["page_views"]) for row in found] == [("a", 2), (None, 2)]
