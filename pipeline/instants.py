@@ -26,7 +26,8 @@ def moment(milliseconds: int) -> datetime:
 def utc_sql(milliseconds: int) -> str:
     """Returns milliseconds since 1970 as a literal of delta-rs, which cannot cast a number to a timestamp in UTC.
 
-    It reads texts in nanoseconds, which end in 2262; all windows end later once the input was ended.
+    It parses texts to nanoseconds, which end in 2262. At the end of the input windows are closed up to a later time,
+    which is cast from microseconds.
     """
     if milliseconds > _LAST_TEXT_MS:
         return f"arrow_cast({milliseconds * 1000}, 'Timestamp(Microsecond, Some(\"UTC\"))')"

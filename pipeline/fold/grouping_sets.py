@@ -89,7 +89,10 @@ def _event_keys(consumer: Consumer) -> tuple[str, ...]:
 
 
 def _conditions_sql(consumer: Consumer) -> tuple[set[str], set[str]]:
-    """Returns SQL conditions that a consumer's events meet, and others that they fail; without that of the pane."""
+    """Returns SQL conditions that every event of a consumer meets, and conditions that no event of it meets.
+
+    Lateness by pane is not among them: `Groupings.belongs` compares the starts of panes.
+    """
     wanted = {consumer.where} if consumer.where else set[str]()
     if consumer.event_ms is None:
         return wanted, set()

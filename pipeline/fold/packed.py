@@ -46,7 +46,7 @@ def unpacked(groupings: Groupings, partitions: int) -> list[Column]:
 
 
 def unpacked_rows(rows: pa.Table, groupings: Groupings, partitions: int) -> pa.Table:
-    """Returns rows that the driver has with the columns of `unpacked` in place of the number."""
+    """Returns rows on the driver with the columns of `unpacked` instead of the packed column `GROUP`."""
     # No part is negative, so the direction in which a division rounds does not matter.
     rest, flags = np.divmod(rows[GROUP].to_numpy(), 1 << len(groupings.flags))
     rest, checks = np.divmod(rest, _CHECKS)

@@ -40,7 +40,7 @@ class Sample(NamedTuple):
 
 
 def sample_of(keyed: DataFrame, keys: Sequence[str]) -> Sample:
-    """Returns the rejected share of the first records and the bytes of a row by `keys`; 0 without records."""
+    """Returns averages over the first records of `keyed`, which has the columns `keys`; 0 without records."""
     size = bytes_of(_texts(keys), _PACKED_BYTES)
     columns = [F.col(REJECTED).isNotNull().cast("int").alias(REJECTED), size.alias(_BYTES)]
     averages = [F.avg(name).alias(name) for name in (REJECTED, _BYTES)]

@@ -106,7 +106,7 @@ def migrate(handle: Handle, by: int | None, most: int) -> None:
 
 
 def groups(buckets: Iterable[int], rows: Mapping[int, int], most: int) -> Iterator[list[int]]:
-    """Yields groups of buckets that have at most `most` rows together, or are alone. `rows` counts rows by bucket."""
+    """Yields groups of buckets with at most `most` rows together; a larger bucket is alone. `rows` counts by bucket."""
     group, count = list[int](), 0
     for bucket in sorted(buckets):
         if group and count + rows.get(bucket, 0) > most:

@@ -43,7 +43,7 @@ def _row_of_correction(row: Row, report: Report) -> Row:
     """Returns the row of a window that contains only the event of a correction."""
     window = {c.WINDOW_START: moment(row[c.WINDOW_START_MS]), c.WINDOW_END: moment(row[c.WINDOW_END_MS])}
     keys = {key: row[key] for key in report.keys}
-    states = {measure.state or measure.name: _state(row, measure) for measure in report.chosen_measures}
+    states = {measure.state or measure.name: _state_of_event(row, measure) for measure in report.chosen_measures}
     return {**window, **keys, **states, c.LATE_EVENTS: row[c.LATE_EVENTS], c.PUBLISHED_BATCH: 0}
 
 
@@ -61,9 +61,9 @@ def _joined(left: Row, right: Row, report: Report) -> Row:
     return {**left, **joined}
 
 
-def _state(row: Row, measure: Measure) -> Any:
-    """Returns the state of a measure over the event of one correction."""
-    value = row[measure.part.name]
+def _state_of_event(correction: Row, measure: Measure) -> Any:
+    """Returns the state of a measure in a window that has only the event of a correction."""
+    value = correction[measure.part.name]
     if measure.display is Display.MOMENT:
         return moment(value)
     return sketch_of([value]) if measure.part.join is Join.SKETCH else value

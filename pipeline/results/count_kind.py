@@ -63,12 +63,12 @@ class CountKind(WindowKind[CountsDue]):
                 until=batch,
             )
 
-        def made(parts: str) -> pa.Table:
+        def rows_from(parts: str) -> pa.Table:
             return self.result_rows(query(full(Engine.DELTA_RS, parts), panes=tables.panes))
 
         files = self.files(tables.panes, batch)
         written = self.by_executors(files, partial(full, parts=panes_sql(self.name, batch)))
-        return PublicationPlan([ResultChunk(written or self.by_driver(files, batch, made), None, is_last=True)])
+        return PublicationPlan([ResultChunk(written or self.by_driver(files, batch, rows_from), None, is_last=True)])
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - no time ends them
         """Yields the events of windows that are not full."""

@@ -115,6 +115,7 @@ class WindowsToPublish:
 
     def _panes_of(self, end: int) -> Sequence[int]:
         """Returns the starts of the panes of a window: at least its first, because SQL allows no empty list."""
+        # Whether an event starts a session depends on events up to a gap before it, maybe before the window.
         starts = range(self.windows.begin(end) - self.report.session_gap_ms, end, self.report.pane_ms)
         if self.panes is None:
             return starts

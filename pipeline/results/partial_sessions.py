@@ -1,4 +1,4 @@
-"""Islands: rows of a key that follow one another within a gap, which are one session.
+"""Partial sessions: rows of a key that follow one another within a gap are joined to one session.
 
 In numpy, because a window function of the query engine costs microseconds per key, and keys have few rows.
 """
@@ -28,19 +28,20 @@ _ADDS_UP: Final[Mapping[str, np.ufunc]] = {
 }
 
 
-class Islands:
-    """The islands in rows that are sorted by keys, `first_time` and `last_time`."""
+class PartialSessions:
+    """Partial sessions in rows that are sorted by keys, `first_time` and `last_time`."""
 
     def __init__(self, rows: pa.Table, keys: Sequence[str], gap_ms: int, closed: Numbers | None = None) -> None:
-        """`closed` has a time for each row: it joins no island that ends by then, because that was closed."""
+        """`closed` has a time for each row: it joins no session that ends by then, because that was closed."""
         self._rows = rows
         is_new, first = _is_new(rows, keys), rows[c.FIRST_TIME].to_numpy()
         reach = _highest_before(rows[c.LAST_TIME].to_numpy(), is_new) + gap_ms
-        # A row starts an island if neither it nor a later row joins what is before it. All rows that came after an
-        # island had closed lie after its last event.
+        # A row starts a session if neither it nor a later row joins what is before it. All rows that came after a
+        # session had closed lie after its last event.
+        # A row that comes exactly a gap later still joins, so it is apart only from what ends before its first time.
         apart = first - 1
         if closed is not None:
-            # A row joins islands that end after this time. An island that is merged to one row joins those that any
+            # A row joins sessions that end after this time. A session that is merged to one row joins those that any
             # of its rows joins: its earliest event may be one that came after they had closed.
             joins_after = np.maximum(apart, closed)
             self._rows = rows.set_column(rows.column_names.index(c.CLOSED_UNTIL), c.CLOSED_UNTIL, [joins_after])
@@ -48,7 +49,7 @@ class Islands:
         self._starts = np.flatnonzero(reach <= apart)
 
     def joined(self) -> pa.Table:
-        """Returns a row for each island, which joins its rows."""
+        """Returns a row for each session, which joins its rows."""
         firsts = self._rows.take(self._starts)
         return pa.table(
             {name: self._added_up(name) if name in _ADDS_UP else firsts[name] for name in firsts.column_names}
@@ -96,6 +97,7 @@ def _highest_before(values: Numbers, is_new: Flags) -> Numbers:
 
 def _lowest_from(values: Numbers, is_new: Flags) -> Numbers:
     """Returns the lowest value among each row and the later rows of its key."""
+    # `_highest_before` of negated values, backwards. The last row gets the flag of the first, which is always new.
     is_last = np.roll(is_new, -1)
     lowest_after = -_highest_before(-values[::-1], is_last[::-1])[::-1]
     return np.minimum(values, lowest_after)

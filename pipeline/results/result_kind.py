@@ -152,13 +152,13 @@ class WindowKind(ResultKind[FiringT_contra]):
             executors, self.result_sql(windows(Engine.SPARK), Engine.SPARK), views, self.spec.schema, replaced
         )
 
-    def by_driver(self, files: Files, batch: int, made: Callable[[str], pa.Table]) -> Spill | pa.Table:
-        """Returns the rows of one commit: `made` computes them from the SQL of the panes up to `batch` in `files`.
+    def by_driver(self, files: Files, batch: int, rows_from: Callable[[str], pa.Table]) -> Spill | pa.Table:
+        """Returns the rows of one commit: `rows_from` computes them from SQL of the panes up to `batch` in `files`.
 
         If there are many panes, it is called for one range of keys after the other.
         """
         parts = [panes_sql(self.name, batch, keys) for keys in self.key_ranges_sql(self.report.keys, files.rows)]
-        return concatenated(parts, made, self.spec.schema)
+        return concatenated(parts, rows_from, self.spec.schema)
 
     def files(self, panes: DeltaTable, batch: int, bounds: Bounds = MappingProxyType({})) -> Files:
         """Returns the files of `panes` that may have rows of the report up to `batch` and within `bounds`."""

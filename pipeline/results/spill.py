@@ -40,11 +40,11 @@ class Spill:
         return handle.swap(self.rows(), where, by=by, transactions=transactions)
 
 
-def concatenated(parts: Sequence[str], made: Callable[[str], pa.Table], schema: pa.Schema) -> Spill | pa.Table:
-    """Returns the rows that `made` makes of each part, an SQL statement; those of several parts wait on the disk."""
+def concatenated(parts: Sequence[str], rows_from: Callable[[str], pa.Table], schema: pa.Schema) -> Spill | pa.Table:
+    """Returns the rows that `rows_from` computes from each part, SQL of panes; those of several wait on the disk."""
     if len(parts) == 1:
-        return made(*parts)
+        return rows_from(*parts)
     spill = Spill(schema)
     for part in parts:
-        spill.add(made(part))
+        spill.add(rows_from(part))
     return spill

@@ -6,7 +6,7 @@ from tidemark.pipeline.event_time.window_states import Firings, merge
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class DueFirings:
     """Windows that are due by the batches up to `batch`; `since` is when the first of them was committed, in ms."""
 
     firings: Firings
@@ -15,40 +15,40 @@ class Offer:
     batches: int = 1
 
 
-class Outbox:
+class DueQueue:
     """Plain state: threads that share it hold a lock.
 
-    An offer that was taken stays as it is until it has landed, however often it is attempted. So a table recognises by
-    its batch that it has the publication already.
+    Firings that were taken stay as they are until their publication has landed, however often it is attempted. So a
+    table recognises by their batch that it has the publication already.
     """
 
     def __init__(self) -> None:
-        self._hand: Offer | None = None
-        self._next: Offer | None = None
+        self._taken: DueFirings | None = None
+        self._waiting: DueFirings | None = None
 
     @property
     def batches(self) -> int:
         """Batches that are committed and not published."""
-        return sum(offer.batches for offer in (self._hand, self._next) if offer)
+        return sum(firings.batches for firings in (self._taken, self._waiting) if firings)
 
     @property
     def since(self) -> int | None:
         """When the first unpublished batch was committed, in milliseconds; None: everything is published."""
-        return next((offer.since for offer in (self._hand, self._next) if offer), None)
+        return next((firings.since for firings in (self._taken, self._waiting) if firings), None)
 
-    def add(self, offer: Offer) -> None:
+    def add(self, due: DueFirings) -> None:
         """Adds what a batch made due, after everything that waits."""
-        if first := self._next:
-            together, batches = merge(first.firings, offer.firings), first.batches + offer.batches
-            offer = Offer(together, offer.batch, first.since, batches)
-        self._next = offer
+        if first := self._waiting:
+            together, batches = merge(first.firings, due.firings), first.batches + due.batches
+            due = DueFirings(together, due.batch, first.since, batches)
+        self._waiting = due
 
-    def take(self) -> Offer | None:
+    def take(self) -> DueFirings | None:
         """Returns the next publication: the publication in progress, else everything added since."""
-        if self._hand is None:
-            self._hand, self._next = self._next, None
-        return self._hand
+        if self._taken is None:
+            self._taken, self._waiting = self._waiting, None
+        return self._taken
 
     def landed(self) -> None:
         """Notes that the publication that was taken has landed."""
-        self._hand = None
+        self._taken = None

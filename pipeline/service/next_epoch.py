@@ -80,17 +80,17 @@ class NextEpoch:
     @property
     def added(self) -> set[str]:
         """Consumers of panes that the epoch before lacks; empty in a new warehouse."""
-        return _consumers(self.opening) - _consumers(self.earlier[-1]) if self.earlier else set()
+        return _consumer_names(self.opening) - _consumer_names(self.earlier[-1]) if self.earlier else set()
 
     @property
     def missing_now(self) -> set[str]:
         """Consumers of panes that only the epoch before has."""
-        return _consumers(self.earlier[-1]) - _consumers(self.opening) if self.earlier else set()
+        return _consumer_names(self.earlier[-1]) - _consumer_names(self.opening) if self.earlier else set()
 
     @property
     def lost_since_last_batch(self) -> set[str]:
         """Consumers of panes that an opening has and the next opening lacks."""
-        names = [_consumers(opening) for opening in (*self.earlier, self.opening)]
+        names = [_consumer_names(opening) for opening in (*self.earlier, self.opening)]
         return {name for before, after in pairwise(names) for name in before - after}
 
     @property
@@ -98,7 +98,7 @@ class NextEpoch:
         """The time in ms up to which each dropped report is final, by name."""
         if not self.earlier:
             return {}
-        names = {*self.opening.closed} - _consumers(self.opening) | self.lost_since_last_batch
+        names = {*self.opening.closed} - _consumer_names(self.opening) | self.lost_since_last_batch
         return {name: time for name, time in self.opening.closed.items() if name in names}
 
     @property
@@ -108,9 +108,10 @@ class NextEpoch:
 
     @property
     def forgets_ids_before(self) -> int:
-        """Event time in ms before which stored ids no longer count; NEVER after an epoch without deduplication.
+        """Event time in ms before which stored ids are removed.
 
-        Forgotten ids stay forgotten, even if the settings now have a longer lateness.
+        It follows from the lateness of the last epoch with a batch: removed ids do not come back if the settings now
+        have a longer lateness. If an epoch since did not deduplicate, ids are incomplete: `rules.NEVER` removes all.
         """
         if not self.earlier or not all(opening.policy.deduplicate for opening in (*self.earlier, self.opening)):
             return rules.NEVER
@@ -134,7 +135,7 @@ class NextEpoch:
         return replace(before, reports=reports, totals=None) if reports else None
 
 
-def _consumers(opening: Opening) -> set[str]:
+def _consumer_names(opening: Opening) -> set[str]:
     return {consumer.name for consumer in opening.policy.consumers}
 
 

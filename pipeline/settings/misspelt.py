@@ -79,7 +79,7 @@ def _problem_text(problem: Mapping[str, Any], sources: Sequence[Source]) -> str:
 
 
 def _message(problem: Mapping[str, Any], path: Sequence[str], source: Source | None) -> str:
-    """Returns what pydantic reports, in the words of this project for a value that should be a section."""
+    """Returns pydantic's message; for a value in the place of a section, how to write the section."""
     if problem["type"] not in _NO_SECTION:
         return shortened(str(problem["msg"]).removeprefix("Value error, "), _LONGEST_MESSAGE)
     form = "a table in TOML" if source is None or source.kind == "file" else "an object in JSON"

@@ -40,7 +40,8 @@ from tidemark.pipeline.settings.warehouse import Warehouse
 from tidemark.pipeline.settings.window_limits import check_windows
 
 
-def _start(value: str) -> str:
+def _checked_start(value: str) -> str:
+    """Returns the text of a start position. Raises ValueError if it is not a position."""
     parse_start_position(value)
     return value
 
@@ -52,7 +53,7 @@ class KafkaSettings(JavaAccess):
     """Brokers to ask first, `host:port,host:port`."""
     topic: str = ""
     """The topic of click and visit events."""
-    start: Annotated[str, AfterValidator(_start), "POSITION"] = "earliest"
+    start: Annotated[str, AfterValidator(_checked_start), "POSITION"] = "earliest"
     """Where a new warehouse starts: `earliest`, `latest`, `timestamp:<ISO time>`, `group:<id>` (a consumer group's
     offsets) or `offsets:{"<partition>": <offset>, ...}`. An existing warehouse resumes from its ledger."""
     group_id: str = "tidemark"

@@ -100,13 +100,13 @@ class SchemasSettings(Section):
     """If another field or kind than before would be a user, time, kind or page: `stop`, or `record` it and continue."""
 
     @model_validator(mode="after")
-    def _in_one_place(self) -> Self:
+    def _folder_or_registry(self) -> Self:
         if self.folder is not None and self.registry.url:
             raise ValueError("schemas are in a folder or in a registry: set one of the two")
         return self
 
     @model_validator(mode="after")
-    def _of_the_format(self) -> Self:
+    def _fits_format(self) -> Self:
         if self.format == "json" and (self.folder is not None or self.registry.url):
             raise ValueError(
                 "format is json, which is read without schemas: leave out schemas.folder and schemas.registry, or set "

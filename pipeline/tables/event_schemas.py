@@ -49,19 +49,19 @@ def schemas_of(settings: Settings) -> EventSchemas:
 def stored_schemas(warehouse: str) -> dict[int, str]:
     """Returns Avro JSON texts by schema id. Raises Unreachable if the store does not respond."""
     table = find_table(EVENT_SCHEMAS.name, warehouse)
-    return {} if table is None else _texts(table)
+    return {} if table is None else _texts_by_id(table)
 
 
 def store_schemas(warehouse: str, texts: Mapping[int, str]) -> None:
     """Stores the schemas, Avro JSON texts by schema id, that the table does not have yet."""
     handle = Handle.of(EVENT_SCHEMAS, warehouse)
-    while new := sorted(texts.keys() - _texts(handle.table).keys()):
+    while new := sorted(texts.keys() - _texts_by_id(handle.table).keys()):
         names = [str(schema_id) for schema_id in new]
         rows = pa.table([names, [texts[schema_id] for schema_id in new]], schema=EVENT_SCHEMAS.schema)
         if handle.swap(rows, by=None):
             return
 
 
-def _texts(table: DeltaTable) -> dict[int, str]:
+def _texts_by_id(table: DeltaTable) -> dict[int, str]:
     texts = {schema_id_of(row["schema_id"]): row["avro"] for row in rows_of("SELECT * FROM schemas", schemas=table)}
     return dict(sorted(texts.items()))

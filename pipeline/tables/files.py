@@ -109,7 +109,7 @@ def added(table: DeltaTable, folder: str, partition: Mapping[str, str], *, data_
     All have these values of partition columns. Their statistics come from their footers, in the columns for which the
     table has statistics. Folders below it are ignored: a task that Spark gave up may still write to `_temporary`.
     """
-    store, wanted = store_of(table.table_uri), _with_statistics(table)
+    store, wanted = store_of(table.table_uri), _columns_with_statistics(table)
     actions, now_ms, values = [], instants.now_ms(), dict[str, str | None](partition)
     for info in store.get_file_info(pafs.FileSelector(folder)):
         if info.extension == "parquet":
@@ -144,7 +144,8 @@ def store_of(uri: str) -> pafs.FileSystem:
     return pafs.PyFileSystem(DeltaStorageHandler(uri))
 
 
-def _with_statistics(table: DeltaTable) -> set[str]:
+def _columns_with_statistics(table: DeltaTable) -> set[str]:
+    """Returns the columns whose statistics the log has: those that a property of the table lists, by default all."""
     names = table.metadata().configuration.get(STATISTICS)
     return {*names.split(",")} if names else {column.name for column in table.schema().fields}
 

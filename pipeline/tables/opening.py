@@ -75,7 +75,7 @@ class Opening:
         plain = _migrated(dict(json.loads(text)))
         policy, closed, reset = _policy_from_json(plain["policy"]), plain["closed"], plain["reset"]
         read = {**plain, "policy": with_closed(policy, closed), "reset": Reset(**reset) if reset else None}
-        return cls(**_known(cls, read))
+        return cls(**_of_fields(cls, read))
 
 
 def read_opening(text: str) -> Opening:
@@ -164,11 +164,11 @@ def _policy_from_json(plain: Mapping[str, Any]) -> Policy:
         "time_of": TimeOf(plain["time_of"]),
         "all_idle": AllIdle(plain["all_idle"]),
     }
-    return Policy(**_known(Policy, {**plain, **read}))
+    return Policy(**_of_fields(Policy, {**plain, **read}))
 
 
-def _known(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the values of fields of a dataclass; a later version of this format may have added others."""
+def _of_fields(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the values that the dataclass `kind` has fields for: a later version may have stored others."""
     names = {field.name for field in fields(kind)}
     return {name: value for name, value in values.items() if name in names}
 

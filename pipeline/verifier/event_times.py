@@ -61,10 +61,10 @@ def check(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) 
             is_whole=is_whole_sql(result),
             watermark=result.watermark,
         )
-        finding.report_rows(tables.ask(wrong), partial(_differs, result, measure))
+        finding.report_rows(tables.ask(wrong), partial(_difference, result, measure))
 
 
-def _differs(result: PublishedReport, measure: str, row: Row) -> str:
+def _difference(result: PublishedReport, measure: str, row: Row) -> str:
     """Returns the sentence on a cell whose panes have another value."""
     values = (row["actual"], row["expected"])
     actual, expected = (time_text(value) if isinstance(value, int) else repr(value) for value in values)

@@ -94,6 +94,10 @@ class SharedViews:
         return view
 
     def _requested(self, address: str) -> SharedView:
+        """Returns the view of an address, and forgets the least recently requested view if there are too many.
+
+        Raises StillReading if too many other views are being read.
+        """
         view = self._views.get(address) or SharedView()
         if view.question.asked_at is None and self._pending() >= _PENDING:
             raise StillReading(f"The tables are being read for {_PENDING} other pages.")

@@ -116,7 +116,10 @@ def _held(summary: LedgerSummary, holders: Sequence[Lane], lanes: Sequence[Lane]
 
 
 def _lag(summary: LedgerSummary, holder: Lane) -> Iterator[str]:
-    """Explains the difference between clock and watermark, unless event times are ahead of the clock."""
+    """Explains how far the watermark trails the clock, by the newest event of the partition that holds it back.
+
+    Yields nothing if that event is ahead of the clock.
+    """
     if summary.watermark is None or holder.head is None:
         return
     age, bound = summary.committed_at - holder.head, summary.policy.strategy.delay_ms

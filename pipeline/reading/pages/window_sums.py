@@ -97,6 +97,7 @@ def rows_of_report(
     if report.windows.ends_are_known:
         span_ms = last - end_before(report.windows, last, windows)
     started = time.monotonic()
+    # Frequent keys fill a page from a short span; a long span at once would read every file of the table.
     while True:
         since = last - span_ms if last - span_ms >= first else None
         rows = tables.live(report, select, rest, (since, until), only)

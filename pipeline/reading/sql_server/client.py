@@ -181,6 +181,7 @@ class Client:
         return portal.answer
 
     def _send_columns(self, schema: pa.Schema | None, asked: Sequence[int]) -> None:
+        """Describes the columns of a result, in the formats that the client asked for; None is one without rows."""
         if schema is None:
             self._wire.send(b"n")
         else:
