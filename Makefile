@@ -110,9 +110,10 @@ release: $(RELEASE) ## build wheel, sdist, chart, SBOM, checksums and image into
 lock: $(SYNCED) ## write the locks of jars from the versions in dev/lock_jars.py (needs Maven)
 	$(RUN) dev.lock_jars
 
-pages: $(SYNCED) ## generate docs/metrics.md, docs/tables.md, the interface for Python, the schema of Helm's values, Grafana's dashboards and the first line of pages that quote runs
+pages: $(SYNCED) ## generate what is generated: pages and tables of docs/, the schema of Helm's values, Grafana's dashboards
 	$(RUN) dev.metrics_page
 	$(RUN) dev.tables_page
+	$(RUN) dev.transactions_table
 	$(RUN) dev.python_page
 	$(RUN) dev.helm_schema
 	$(RUN) dev.dashboards

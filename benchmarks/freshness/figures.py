@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from tidemark.pipeline.tables.schemas import PAGE_VIEWS
-from tidemark.pipeline.tables.transactions import WRITER_APP
+from tidemark.pipeline.tables.transactions import PUBLISHED_APP
 
 _SAMPLE_MS = 200  # a compilation is noticed up to two samples later
 
@@ -261,7 +261,7 @@ def publications(warehouse: str, rows: pa.Table) -> list[Span]:
         actions = [json.loads(line) for line in version.read_text().splitlines()]
         # Many rows are written by several versions before the version that marks them complete.
         writes |= any(action["add"].get("dataChange", True) for action in actions if "add" in action)
-        batches = [a["txn"]["version"] for a in actions if a.get("txn", {}).get("appId") == WRITER_APP]
+        batches = [a["txn"]["version"] for a in actions if a.get("txn", {}).get("appId") == PUBLISHED_APP]
         if batches:
             [at] = (action["commitInfo"]["timestamp"] for action in actions if "commitInfo" in action)
             spans += [Span(committed[batch], at) for batch in batches if writes and batch in committed]

@@ -17,7 +17,7 @@ from tidemark.pipeline.results.result_table import PublicationPlan, ResultChunk,
 from tidemark.pipeline.tables.engines import Engine
 from tidemark.pipeline.tables.query import query
 from tidemark.pipeline.tables.schemas import PANES
-from tidemark.pipeline.tables.transactions import WRITER_APP
+from tidemark.pipeline.tables.transactions import PUBLISHED_APP
 
 _WINDOWED_SQL: Final = """numbered AS (
   SELECT parts.*, CAST(row_number() OVER ({by} ORDER BY batch, record_position) AS BIGINT) - 1 AS number_of_key
@@ -47,7 +47,7 @@ class CountKind(WindowKind[CountsDue]):
         They are one chunk, so they are appended in the commit that records the publication, and never twice.
         """
         # The table may have been published further than the state of this process says.
-        after = max(firing.after_batch, tables.results.transaction_version(WRITER_APP) or 0)
+        after = max(firing.after_batch, tables.results.transaction_version(PUBLISHED_APP) or 0)
 
         def full(engine: Engine, parts: str) -> str:
             return _FULL_SQL.format(

@@ -16,7 +16,7 @@ from tidemark.pipeline.tables.handle import Handle
 from tidemark.pipeline.tables.large import ExecutorWrite
 from tidemark.pipeline.tables.query import rows_of
 from tidemark.pipeline.tables.schemas import TableSpec
-from tidemark.pipeline.tables.transactions import CLOSED_APP, WRITER_APP
+from tidemark.pipeline.tables.transactions import CLOSED_APP, PUBLISHED_APP
 
 _MANY_STATEMENTS: Final = 16
 Rows: TypeAlias = "Spill | ExecutorWrite | pa.Table"
@@ -53,7 +53,7 @@ class Results:
     def published(self) -> PublicationState:
         """Progress of the publication, in the handle's version of the table."""
         return PublicationState(
-            self.handle.last(WRITER_APP), rules.as_number(self.handle.table.transaction_version(CLOSED_APP))
+            self.handle.last(PUBLISHED_APP), rules.as_number(self.handle.table.transaction_version(CLOSED_APP))
         )
 
     def put(self, rows: Rows, where: str | None, batch: int, transactions: Sequence[Transaction] = ()) -> bool:
@@ -77,7 +77,7 @@ class Results:
         final = max(closed_until, self.published.closed_until)
         # A transaction version is at least 0, and no window ends before 1970.
         closed = [Transaction(CLOSED_APP, final)] if final > 0 else []
-        return self.put(rows, where, batch, [Transaction(WRITER_APP, batch), *closed, *transactions])
+        return self.put(rows, where, batch, [Transaction(PUBLISHED_APP, batch), *closed, *transactions])
 
     def close(self, batch: int, closed_until: int) -> None:
         """Makes windows that end at or before `closed_until` (ms) final, without publishing a row. Raises Replaced."""

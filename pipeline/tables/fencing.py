@@ -4,13 +4,21 @@ from deltalake import DeltaTable
 
 from tidemark.pipeline.errors import Replaced
 from tidemark.pipeline.event_time.batch import EPOCH
-from tidemark.pipeline.tables.transactions import FENCED_APP, WRITER_APP
+from tidemark.pipeline.tables.transactions import FENCED_APP, FENCED_BY_0_1_0_APP, version_of
+
+
+def fenced_epoch(table: DeltaTable | None) -> int:
+    """Returns the newest epoch that has fenced a table, as of the handle's version; 0 without a fence.
+
+    A result table has its last published batch under the name that the fence of other tables had in version 0.1.0: it
+    is never of a newer epoch than the fence.
+    """
+    return max(version_of(table, app) for app in (FENCED_BY_0_1_0_APP, FENCED_APP)) // EPOCH
 
 
 def refuse_if_fenced(table: DeltaTable, batch: int) -> None:
     """Raises Replaced if an epoch newer than that of `batch` has fenced the table, as of the handle's version."""
-    newest = max(table.transaction_version(app) or 0 for app in (WRITER_APP, FENCED_APP)) // EPOCH
-    if newest > batch // EPOCH:
+    if (newest := fenced_epoch(table)) > batch // EPOCH:
         raise replaced(newest, batch // EPOCH)
 
 

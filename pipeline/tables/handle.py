@@ -25,7 +25,7 @@ from tidemark.pipeline.tables.fencing import refuse_if_fenced
 from tidemark.pipeline.tables.files import Files, discard
 from tidemark.pipeline.tables.schemas import TableSpec, is_table
 from tidemark.pipeline.tables.store_errors import one_line
-from tidemark.pipeline.tables.transactions import AMENDED_APP, version_of
+from tidemark.pipeline.tables.transactions import AMENDED_APP, FENCED_APP, version_of
 
 _OUTDATED: Final = re.compile("not found|Invalid table version")
 TOKEN: Final = "tidemark.token"  # noqa: S105 - it names a commit, it opens nothing
@@ -83,14 +83,14 @@ class Handle:
         write = partial(write_deltalake, self.table, data, mode=mode, predicate=where, schema_mode=schema_mode)
         return self.attempt(write, by=by, transactions=transactions, retries=retries)
 
-    def fence(self, batch: int, *apps: str, transactions: Sequence[Transaction] = ()) -> None:
-        """Takes the table over for the epoch that `batch` opens, with an empty commit under these applications.
+    def fence(self, batch: int, *transactions: Transaction) -> None:
+        """Takes the table over for the epoch that `batch` opens, with an empty commit that also sets `transactions`.
 
         No older process can commit to the table after it. Raises Replaced if a newer epoch has fenced it.
         """
-        done = [*(Transaction(app, batch) for app in apps), *transactions]
+        fenced = Transaction(FENCED_APP, batch)
         empty = pa.schema(self.table.schema()).empty_table()
-        while not self.swap(empty, by=batch, transactions=[*done, self.amending()]):
+        while not self.swap(empty, by=batch, transactions=[fenced, *transactions, self.amending()]):
             pass
 
     def remove(self, where: str, *, by: int | None, transactions: Sequence[Transaction] = ()) -> bool:

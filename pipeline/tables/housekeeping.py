@@ -26,9 +26,8 @@ from tidemark.pipeline.tables.schemas import (
 from tidemark.pipeline.tables.transactions import (
     CLOSED_APP,
     DROPPED_APP,
-    FENCED_APP,
+    FENCED_BY_0_1_0_APP,
     VACUUM_APP,
-    WRITER_APP,
     WRITTEN_APP,
 )
 from tidemark.pipeline.tuning import STANDARD
@@ -48,13 +47,13 @@ def take_over(warehouse: str, reports: Iterable[Report], opened_by: int, closed:
     """
     for spec in (PANES, DEAD_LETTERS, EVENT_IDS):
         if is_table(uri := spec.uri(warehouse)):
-            Handle(uri).fence(opened_by, WRITER_APP, WRITTEN_APP)
+            Handle(uri).fence(opened_by, Transaction(WRITTEN_APP, opened_by), Transaction(FENCED_BY_0_1_0_APP, 0))
     for report in reports:
         # A transaction's version is no less than 0, and no window ends before 1970.
         lowered = [Transaction(CLOSED_APP, max(0, closed[report.name]))] if closed and report.windows.by_time else []
-        Handle(result_of(report).uri(warehouse)).fence(opened_by, FENCED_APP, transactions=lowered)
+        Handle(result_of(report).uri(warehouse)).fence(opened_by, *lowered)
     if is_table(uri := USER_TOTALS.uri(warehouse)):
-        Handle(uri).fence(opened_by, FENCED_APP)
+        Handle(uri).fence(opened_by)
 
 
 def remove_uncommitted(warehouse: str, last_batch: int, opened_by: int) -> None:

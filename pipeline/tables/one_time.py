@@ -13,6 +13,7 @@ from tidemark.pipeline.event_time.batch import EPOCH
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.tables.durable import intact_version
+from tidemark.pipeline.tables.fencing import fenced_epoch
 from tidemark.pipeline.tables.ledger import Ledger
 from tidemark.pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, EVENT_IDS, PANES, find_table, results_of
 from tidemark.pipeline.tables.transactions import (
@@ -22,11 +23,12 @@ from tidemark.pipeline.tables.transactions import (
     FENCED_APP,
     FORGOTTEN_APP,
     MERGED_APP,
-    WRITER_APP,
+    PUBLISHED_APP,
     WRITTEN_APP,
+    version_of,
 )
 
-_REACHED: Final = (WRITER_APP, FENCED_APP, COMPACTION_APP, FORGOTTEN_APP)
+_REACHED: Final = (PUBLISHED_APP, FENCED_APP, COMPACTION_APP, FORGOTTEN_APP)
 """Batches that were in the ledger before a table recorded them."""
 _COUNTED: Final = ("counted",)
 _ROWS_BY_VERDICT: Final = {
@@ -71,13 +73,13 @@ def _refuse(warehouse: str, reasons: Sequence[str], newest: int) -> None:
 
 def _newer(tables: Tables, newest: int) -> Iterator[str]:
     for name, table in tables.items():
-        reached = max((_version(table, app) for app in _REACHED), default=0)
+        reached = max((version_of(table, app) for app in _REACHED), default=0)
         if reached > newest:
             yield f"the table {name} is at batch {reached}, but the ledger ends with batch {newest}"
-    decided = _version(tables[CORRECTIONS.name], CORRECTED_APP)
+    decided = version_of(tables[CORRECTIONS.name], CORRECTED_APP)
     for name, table in tables.items():
         # Corrections of older versions do not record the last.
-        if (added := _version(table, CORRECTED_APP)) > decided and (decided or tables[CORRECTIONS.name] is None):
+        if (added := version_of(table, CORRECTED_APP)) > decided and (decided or tables[CORRECTIONS.name] is None):
             yield f"the table {name} has correction {added}, but corrections ends with {decided}"
 
 
@@ -88,24 +90,19 @@ def _older(tables: Tables, last_batch: int) -> Iterator[str]:
             continue
         if table is None and name != UserTotals.name:  # totals are computed again
             yield f"the table {name} is missing, but the ledger has batch {last_batch}"
-        fence = _version(table, WRITER_APP if name in _ROWS_BY_VERDICT else FENCED_APP)
-        if 0 < fence // EPOCH < last_batch // EPOCH:
-            yield f"the table {name} ends in epoch {fence // EPOCH}, but the ledger has batch {last_batch}"
+        if 0 < (epoch := fenced_epoch(table)) < last_batch // EPOCH:
+            yield f"the table {name} ends in epoch {epoch}, but the ledger has batch {last_batch}"
     for name, table in tables.items():
-        merged = _version(tables[PANES.name], f"{MERGED_APP}{name}")
-        if merged > (closed := _version(table, CLOSED_APP)) and table is not None:
+        merged = version_of(tables[PANES.name], f"{MERGED_APP}{name}")
+        if merged > (closed := version_of(table, CLOSED_APP)) and table is not None:
             yield f"the table {name} is final up to {closed}, but panes were removed up to {merged}"
 
 
 def _lagging(tables: Tables, ledger: Ledger, last_batch: int) -> Iterator[str]:
     """Within an epoch a table records each batch with rows of it."""
     for name, verdicts in _ROWS_BY_VERDICT.items():
-        written = _version(tables.get(name), WRITTEN_APP)
+        written = version_of(tables.get(name), WRITTEN_APP)
         if written // EPOCH != last_batch // EPOCH or written >= last_batch:
             continue
         if missed := ledger.last_with(verdicts, written, last_batch + 1):
             yield f"the table {name} ends with batch {written}, but the ledger has rows of it in batch {missed}"
-
-
-def _version(table: DeltaTable | None, app: str) -> int:
-    return (table.transaction_version(app) or 0) if table is not None else 0

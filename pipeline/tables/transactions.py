@@ -8,15 +8,18 @@ from typing import Final
 
 from deltalake import DeltaTable
 
-WRITER_APP: Final = "tidemark"
-"""On `panes`, `dead_letters` and `event_ids`: the batch that opened the epoch. Set by `take_over`, read at each commit
-of a service: it excludes services of older epochs.
-
-On a result table: the last published batch. Set by the last commit of each publication. Read by publication (to skip a
-batch), recovery, count windows, `tidemark erase` and the verifier: it excludes a second publication of the batch."""
+PUBLISHED_APP: Final = "tidemark"
+"""On a result table: the last published batch. Set by the last commit of each publication. Read by publication (to skip
+a batch), starts, count windows, `tidemark erase`, the verifier, and readers that follow the changes: it excludes a
+second publication of the batch."""
 FENCED_APP: Final = "tidemark-fenced"
-"""On a result table: the batch that opened the epoch. Set by `take_over`, read at each commit of a service: it excludes
-services of older epochs."""
+"""On result tables, `panes`, `dead_letters` and `event_ids`: the batch that opened the epoch. Set by `take_over`, read
+at each commit of a service and by starts: it excludes services of older epochs."""
+FENCED_BY_0_1_0_APP: Final = "tidemark"
+"""On `panes`, `dead_letters` and `event_ids`: the batch that opened the epoch, if a service of version 0.1.0 opened it,
+else 0. Set to 0 by `take_over`: 0.1.0, which also reads `tidemark-fenced` at each commit, does not start on a table
+whose `tidemark` is of an older epoch than the ledger. Read like `tidemark-fenced`: it excludes services of older
+epochs."""
 WRITTEN_APP: Final = "tidemark-written"
 """On `panes`, `dead_letters` and `event_ids`: the last batch that was written to them, committed or not. Set by every
 append and by `take_over`. Read by starts and the verifier: it excludes the use of a table from an older copy than the
@@ -27,20 +30,20 @@ publication, lowered by `take_over` after a reset of the watermark. Read by reco
 by age, `tidemark reset-watermark` and the verifier: it excludes these from windows that may still change."""
 FILLED_APP: Final = "tidemark-filled"
 """On `user_totals`: the batch up to which panes are in its rows. Set and read by its publication. An empty publication
-does not set it, so it differs from `WRITER_APP`: it excludes that a user who changed is left out."""
+does not set it, so it may differ from `tidemark`: it excludes that a user who changed is left out."""
 CORRECTED_APP: Final = "tidemark-corrections"
-"""On a result table: the last correction in its rows. Set by `Corrections.apply` and the publication of `user_totals`.
-Read by both, by every publication, by `tidemark erase` and the verifier: it excludes that a correction is added twice.
-
-On `corrections`: the last correction id that was ever given. Set and read by `Corrections.append_next`: it excludes
-that the id of an erased correction is given again."""
+"""On result tables and `corrections`: the last correction that was ever added to the table, also if it was erased
+since. Set by every commit of corrections and by the publication of `user_totals`. Read by these, by every publication,
+starts, `tidemark erase` and the verifier: it excludes that a correction is added twice, and that an id is given
+twice."""
 AMENDED_APP: Final = "tidemark-amended"
 """On every table that a verb amends: a count of the commits of corrections, erasures, removals by age and fences. Set
 and read by `Handle.amending`: only one of concurrent commits of these can land, even with retries."""
 REMOVED_APP: Final = "tidemark-removed"
 """On a result table: rows of windows that end at or before this time, in milliseconds, were removed by age. On
-`dead_letters`: dead letters of batches up to this batch. Set by `remove_by_age`. Read by it, by corrections and the
-verifier: it excludes that a correction recreates the row of a removed window."""
+`dead_letters`: dead letters of batches up to this batch. Set by `remove_by_age`. Read by it, corrections, `tidemark
+reset-watermark`, `tidemark erase`, the dashboard and the verifier: it excludes that a correction recreates the row of a
+removed window, and that a reset opens the window."""
 ERASED_APP: Final = "tidemark-erased"
 """On every table but `panes` from which a person is erased: a count of erasures. Set by `tidemark erase`. Read by the
 metrics of disk traffic, which count its commits as removals. It excludes nothing."""

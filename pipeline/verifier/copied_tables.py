@@ -8,15 +8,16 @@ from tidemark.pipeline.tables.transactions import (
     COMPACTION_APP,
     CORRECTED_APP,
     FENCED_APP,
+    FENCED_BY_0_1_0_APP,
     FORGOTTEN_APP,
-    WRITER_APP,
+    PUBLISHED_APP,
     WRITTEN_APP,
 )
 from tidemark.pipeline.verifier.published_results import published_results
 from tidemark.pipeline.verifier.verification import Finding
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
-_REACHED: Final = (WRITER_APP, FENCED_APP, COMPACTION_APP, FORGOTTEN_APP)
+_REACHED: Final = (PUBLISHED_APP, FENCED_APP, COMPACTION_APP, FORGOTTEN_APP)
 _WRITTEN: Final = {
     PANES.name: ("counted",),
     EVENT_IDS.name: ("counted",),
@@ -40,7 +41,7 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
         if name in tables.handles:
             finding.count(1, "table")
             _check_reached(tables, name, finding)
-            _check_epoch(tables, name, WRITER_APP if name in _WRITTEN else FENCED_APP, last_batch, finding)
+            _check_epoch(tables, name, last_batch, finding)
     for name, counts in _WRITTEN.items():
         _check_written(tables, name, " + ".join(map(tables.ledger_column_sql, counts)), finding)
     _check_corrections(tables, results, finding)
@@ -54,9 +55,9 @@ def _check_reached(tables: WarehouseSnapshot, name: str, finding: Finding) -> No
         )
 
 
-def _check_epoch(tables: WarehouseSnapshot, name: str, app: str, last: int, finding: Finding) -> None:
+def _check_epoch(tables: WarehouseSnapshot, name: str, last: int, finding: Finding) -> None:
     """Checks that the table was taken over by the last epoch with a batch."""
-    fence = tables.version(name, app)
+    fence = max(tables.version(name, app) or 0 for app in (FENCED_APP, FENCED_BY_0_1_0_APP))
     if fence and fence // EPOCH < last // EPOCH:
         finding.report(
             f"{name}: it ends in epoch {fence // EPOCH}, but the ledger has batch {last}: it is an older copy"

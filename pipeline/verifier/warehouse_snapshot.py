@@ -20,7 +20,7 @@ from tidemark.pipeline.tables.schemas import (
     PANES,
     is_table,
 )
-from tidemark.pipeline.tables.transactions import CLOSED_APP, COMPACTION_APP, REMOVED_APP, WRITER_APP
+from tidemark.pipeline.tables.transactions import CLOSED_APP, COMPACTION_APP, PUBLISHED_APP, REMOVED_APP
 from tidemark.pipeline.verifier.verification import Row
 
 NEVER_PUBLISHED: Final = -1
@@ -61,7 +61,7 @@ class WarehouseSnapshot:
 
     def published(self, name: str) -> int:
         """Returns the batch up to which a table is published."""
-        version = self.version(name, WRITER_APP)
+        version = self.version(name, PUBLISHED_APP)
         return NEVER_PUBLISHED if version is None else version
 
     def ledger_column_sql(self, verdict: str) -> str:

@@ -22,7 +22,7 @@ from tests.support.object_store import object_store
 from tests.support.seeds import SEED
 from tests.support.waiting import wait_for
 from tidemark.pipeline.event_time.batch import EPOCH
-from tidemark.pipeline.tables.transactions import WRITER_APP
+from tidemark.pipeline.tables.transactions import FENCED_APP
 
 pytestmark = pytest.mark.slow
 
@@ -128,5 +128,5 @@ def test_whatever_comes_between_two_requests_a_commit_counts_once(
         surplus = table.to_pyarrow_table().num_rows - rows_after(how, came, other)
         assert surplus in stays, (at, fault, came)
         if other == "fence":
-            assert table.transaction_version(WRITER_APP) == THEIRS, "nothing lands after a fence"
+            assert table.transaction_version(FENCED_APP) == THEIRS, "nothing lands after a fence"
             assert table.version() == 2 + (came == "landed"), "nothing lands twice"

@@ -8,7 +8,6 @@ import pyarrow as pa
 from tidemark.pipeline.errors import Replaced
 from tidemark.pipeline.tables.files import files_of, read, write
 from tidemark.pipeline.tables.handle import Handle
-from tidemark.pipeline.tables.transactions import WRITER_APP
 
 ROWS = pa.table({"user": ["ann", "bob"], "number": pa.array([1, 2], pa.int64())})
 
@@ -18,7 +17,7 @@ def act(uri: str, how: str, batch: int) -> str:
     handle = Handle(uri)
     try:
         if how == "fence":
-            handle.fence(batch, WRITER_APP)
+            handle.fence(batch)
         elif how == "merge":
             gone = files_of(handle.table, {})
             new = write(handle.table, read(handle.table, gone), {}, data_change=False)

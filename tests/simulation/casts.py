@@ -121,6 +121,9 @@ class Cast:
         process = self._new(self.scene.rules)
         return lambda: process.run(1)
 
+    _old_start = _start
+    """A service of version 0.1.0 starts and takes a batch."""
+
     def _other_start(self) -> Work:
         """A service with other settings starts and takes a batch."""
         process = self._new(self.scene.other or self.scene.rules)

@@ -120,9 +120,16 @@ def _all() -> Iterator[Scene]:
     for kind in ("crowd", "crowd_visits", "crowd_people", "crowd_pairs"):
         # The next batch makes windows due in which the erased user was counted.
         yield _scene("service-erase", kind, batches=4, waiting=0)
+    yield from _versions()
     yield from _amending()
     yield from _pairs()
     yield from _ended()
+
+
+def _versions() -> Iterator[Scene]:
+    """Services of version 0.1.0 and of this version."""
+    for kind in ("grid", "totals", "unique"):
+        yield from (_scene(pair, kind) for pair in ("start-old_start", "old_start-start", "service-old_start"))
 
 
 def _changing(writers: str, change: str, kind: str = "", **more: object) -> Scene:

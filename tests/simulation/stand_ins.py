@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 
-from tests.simulation import points
+from tests.simulation import points, version_0_1_0
 from tests.simulation.events import MINUTE, Topic
 from tests.simulation.rules import GAP, MARKING, TEN, Rules, Shape
 from tidemark.pipeline.event_time.policy import AllIdle, Policy
@@ -32,6 +32,7 @@ def prepare() -> None:
     points.install()
     # Nothing in a run is old enough for these.
     put(housekeeping, remove_dead_files=lambda *_: None, shorten_log=lambda *_: None)
+    put(housekeeping, take_over=version_0_1_0.take_over_of_writer)
     put(handle, sync=lambda *_: None)
     put(maintenance, sizes=lambda *_: {}, Meter=lambda *_: Nothing())
 

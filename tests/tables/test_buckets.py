@@ -33,7 +33,7 @@ from tidemark.pipeline.results.publication import Publication
 from tidemark.pipeline.settings.model import Settings
 from tidemark.pipeline.tables.housekeeping import take_over
 from tidemark.pipeline.tables.schemas import USER_TOTALS
-from tidemark.pipeline.tables.transactions import WRITER_APP
+from tidemark.pipeline.tables.transactions import PUBLISHED_APP
 from tidemark.pipeline.tuning import STANDARD, Tuning
 
 pytestmark = pytest.mark.slow
@@ -236,11 +236,11 @@ def older_table(warehouse: Path) -> None:
     """Has the table as it was made before there were buckets."""
     uri = USER_TOTALS.uri(str(warehouse))
     table = DeltaTable(uri)
-    told, published = table.metadata().configuration, table.transaction_version(WRITER_APP) or 0
+    told, published = table.metadata().configuration, table.transaction_version(PUBLISHED_APP) or 0
     data = table.to_pyarrow_table().drop_columns("bucket")
     shutil.rmtree(uri)
     made = DeltaTable.create(uri, data.schema, configuration=told, raise_if_key_not_exists=False)
-    done = CommitProperties(app_transactions=[Transaction(WRITER_APP, published)])
+    done = CommitProperties(app_transactions=[Transaction(PUBLISHED_APP, published)])
     write_deltalake(made, data, mode="append", commit_properties=done)
 
 

@@ -16,7 +16,7 @@ from tidemark.pipeline.tables import handle as handle_module
 from tidemark.pipeline.tables.files import files_of, read, write
 from tidemark.pipeline.tables.handle import Handle
 from tidemark.pipeline.tables.merging import merge_small_files
-from tidemark.pipeline.tables.transactions import FENCED_APP, WRITER_APP
+from tidemark.pipeline.tables.transactions import FENCED_APP, FENCED_BY_0_1_0_APP
 
 ROWS = pa.table({"user": ["ann", "bob"], "number": pa.array([1, 2], pa.int64())})
 MANY_BYTES = 10**6
@@ -103,14 +103,15 @@ def test_two_merges_of_the_same_files_keep_every_row_once(uri: str) -> None:
     assert count(uri) == 8
 
 
-@pytest.mark.parametrize("app", [WRITER_APP, FENCED_APP])
+@pytest.mark.parametrize("app", [FENCED_BY_0_1_0_APP, FENCED_APP])
 def test_a_handle_that_is_opened_after_the_fence_of_a_newer_epoch_commits_nothing(app: str, uri: str) -> None:
-    Handle(uri).fence(3 * EPOCH, app)
+    Handle(uri).fence(EPOCH)
+    assert Handle(uri).swap(ROWS.slice(0, 0), by=3 * EPOCH, transactions=[Transaction(app, 3 * EPOCH)])
     version = DeltaTable(uri).version()
     late = Handle(uri)
     for act in (
         lambda: late.swap(ROWS, by=2 * EPOCH + 1),
-        lambda: late.fence(2 * EPOCH, app),
+        lambda: late.fence(2 * EPOCH),
         lambda: late.remove("number = 1", by=2 * EPOCH),
         lambda: late.exchange(files_of(late.table, {}), [], by=2 * EPOCH),
     ):
@@ -122,7 +123,7 @@ def test_a_handle_that_is_opened_after_the_fence_of_a_newer_epoch_commits_nothin
 def test_a_fence_that_comes_while_a_handle_is_open_refuses_its_next_commit(uri: str) -> None:
     old = Handle(uri)
     assert old.swap(ROWS, by=EPOCH + 1)
-    Handle(uri).fence(2 * EPOCH, WRITER_APP)
+    Handle(uri).fence(2 * EPOCH)
     assert not old.swap(ROWS, by=EPOCH + 2)
     with pytest.raises(Replaced):
         old.swap(ROWS, by=EPOCH + 2)
@@ -137,7 +138,7 @@ def test_an_amendment_that_was_computed_before_a_fence_is_computed_again(uri: st
     assert Handle(uri).swap(ROWS.slice(1, 1), by=None)
     assert amend(outdated, 1), "an append of other rows does not matter to it"
     outdated = Handle(uri)
-    Handle(uri).fence(2 * EPOCH, FENCED_APP)
+    Handle(uri).fence(2 * EPOCH)
     assert not amend(outdated, 2)
     assert amend(outdated, 2)
 
@@ -171,7 +172,7 @@ def test_a_lost_answer_does_not_move_the_handle_past_its_own_commit(uri: str, mo
 
     def lands_and_is_fenced(table: DeltaTable, rows: pa.Table, **how: Any) -> None:
         write_deltalake(DeltaTable(table.table_uri, version=table.version()), rows, **how)
-        Handle(uri).fence(2 * EPOCH, WRITER_APP)
+        Handle(uri).fence(2 * EPOCH)
 
     failing(monkeypatch, lands_and_is_fenced)
     assert old.swap(ROWS, by=EPOCH + 1), "it has landed"

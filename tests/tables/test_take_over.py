@@ -5,12 +5,15 @@ epoch 2                                        | opened
 """
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, Transaction
 
+from tests.simulation.version_0_1_0 import refused_tables
+from tests.simulation.version_0_1_0 import take_over as old_take_over
 from tidemark.pipeline.errors import Replaced
 from tidemark.pipeline.event_time.batch import EPOCH
 from tidemark.pipeline.event_time.reports import Report
@@ -20,6 +23,7 @@ from tidemark.pipeline.results.result_table import Results
 from tidemark.pipeline.tables import housekeeping
 from tidemark.pipeline.tables.appender import Appender
 from tidemark.pipeline.tables.handle import Handle
+from tidemark.pipeline.tables.housekeeping import take_over
 from tidemark.pipeline.tables.schemas import DEAD_LETTERS, EVENT_IDS, PANES, USER_TOTALS, TableSpec, result_of
 from tidemark.pipeline.tables.transactions import CLOSED_APP, DROPPED_APP
 
@@ -89,6 +93,34 @@ def test_an_older_start_does_not_take_over_from_a_newer_start(warehouse: str) ->
     housekeeping.take_over(warehouse, [VIEWS], NEXT_EPOCH, None)
     with pytest.raises(Replaced):
         housekeeping.take_over(warehouse, [VIEWS], FIRST, None)
+
+
+@pytest.mark.parametrize("starts", [[old_take_over, take_over], [take_over, old_take_over]], ids=["after", "before"])
+def test_of_a_service_of_version_0_1_0_and_a_service_of_this_version_only_the_newer_commits(
+    starts: list[Callable[..., None]], warehouse: str
+) -> None:
+    first, second = starts
+    first(warehouse, [VIEWS, PAIRS], NEXT_EPOCH, None)
+    replaced = {spec.name: Appender(spec, warehouse) for spec in APPENDED}
+    results = Results(warehouse, result_of(VIEWS))
+    second(warehouse, [VIEWS, PAIRS], 3 * EPOCH, None)
+    for spec in APPENDED:
+        for appender in (replaced[spec.name], Appender(spec, warehouse)):
+            with pytest.raises(Replaced, match="epoch 3"):
+                appender.append(row_of(spec, NEXT_EPOCH + 1), NEXT_EPOCH + 1)
+        Appender(spec, warehouse).append(row_of(spec, 3 * EPOCH + 1), 3 * EPOCH + 1)
+    with pytest.raises(Replaced, match="epoch 3"):
+        results.close(NEXT_EPOCH + 1, 0)
+    with pytest.raises(Replaced):
+        first(warehouse, [VIEWS, PAIRS], NEXT_EPOCH, None)
+    assert [batches(warehouse, spec) for spec in APPENDED] == [[FIRST, SECOND, 3 * EPOCH + 1]] * 3
+
+
+def test_version_0_1_0_takes_no_table_for_an_older_copy_that_this_version_has_taken_over(warehouse: str) -> None:
+    old_take_over(warehouse, [VIEWS, PAIRS], NEXT_EPOCH)
+    assert refused_tables(Path(warehouse), 3 * EPOCH + 1), "no later epoch has fenced any table"
+    take_over(warehouse, [VIEWS, PAIRS], 3 * EPOCH, None)
+    assert refused_tables(Path(warehouse), 3 * EPOCH + 1) == []
 
 
 def test_a_reset_lowers_what_is_final_of_windows_that_end_by_time(warehouse: str) -> None:

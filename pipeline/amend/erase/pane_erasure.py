@@ -19,7 +19,7 @@ from tidemark.pipeline.results.retention import removed_until
 from tidemark.pipeline.tables.handle import Handle
 from tidemark.pipeline.tables.query import Row, rows_of
 from tidemark.pipeline.tables.schemas import CORRECTIONS, LEDGER, PANES, USER_TOTALS, find_table
-from tidemark.pipeline.tables.transactions import CORRECTED_APP, ERASED_EVENTS_APP, ERASING_APP, WRITER_APP
+from tidemark.pipeline.tables.transactions import CORRECTED_APP, ERASED_EVENTS_APP, ERASING_APP, PUBLISHED_APP
 
 _RETRIES: Final = 5
 _ROWS_OF_USER_SQL: Final = """
@@ -100,7 +100,7 @@ def _events(
     counts = dict[str, int]()
     for name, consumer in tables.personal.items():
         if counts_all_once(consumer):
-            published = results[name].transaction_version(WRITER_APP) or 0
+            published = results[name].transaction_version(PUBLISHED_APP) or 0
             own = [row for row in panes if row[c.REPORT] == name]
             rows = (
                 rows_of(_ROWS_OF_USER_SQL.format(person=person.is_user_sql), result=results[name])
