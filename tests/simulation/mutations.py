@@ -138,6 +138,11 @@ MUTATIONS: Final[Mapping[str, Mutation]] = {
         {"tidemark.pipeline.tables.handle:refuse_if_fenced": _nothing},
         (("start-start.grid", "none"), ("service-start.grid", "none")),
     ),
+    "fence of 0.1.0": Mutation(
+        "a fence of version 0.1.0 is a fence",
+        {"tidemark.pipeline.tables.fencing:FENCED_BY_0_1_0_APP": lambda _: "no such fence"},
+        (("start-old_start.grid", "none"),),
+    ),
     "next version": Mutation(
         "a commit lands at the version after the one it was computed from",
         {"tidemark.pipeline.tables.handle:Handle.attempt": _retrying},
