@@ -1,4 +1,4 @@
-"""What a start of version 0.1.0 does differently: it fences panes, dead letters and event ids under `tidemark`.
+"""A start as version 0.1.0 makes it: it fences panes, dead letters and event ids under `tidemark`.
 
 All else that it commits is what this version commits, and it also looks for both fences before each commit.
 """
