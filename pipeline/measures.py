@@ -50,10 +50,12 @@ class Part:
     fold: str
     """Spark SQL that aggregates the events of a group, which have `click` (0 or 1), `time` and the group's keys.
 
+    Its value has `type` and is never null. It may read one field more, which `Measure.by` names.
+
     For a sketch, the field whose values it counts: batches are grouped by this field, and the driver makes the sketch.
     """
     corrected: str
-    """SQL over `corrections`: what an event adds that was too late."""
+    """SQL of delta-rs over `corrections`: what an event adds that was too late; of `type`, never null."""
 
 
 @dataclass(frozen=True, slots=True)

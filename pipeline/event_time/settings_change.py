@@ -22,14 +22,14 @@ def closed(before: Policy, known: Mapping[str, int], watermark: int | None, repo
     return {**known, **closed_now} | dict.fromkeys(configured - known.keys() - closed_now.keys(), floor)
 
 
-def measures_alike(before: Policy, now: Policy) -> bool:
+def moves_watermark_alike(before: Policy, now: Policy) -> bool:
     """Returns whether the highest event times of the last epoch are comparable with those of `now`.
 
     They are not if another time of the record counts, another strategy moves the watermark, or only one of the policies
     caps it: it would jump.
     """
-    return _measure(before) == _measure(now)
+    return _mover(before) == _mover(now)
 
 
-def _measure(policy: Policy) -> tuple[object, ...]:
+def _mover(policy: Policy) -> tuple[object, ...]:
     return policy.time_of, policy.strategy.kind, policy.strategy.marker, policy.caps_watermark

@@ -252,7 +252,7 @@ def _frontier(found: StartFacts) -> Frontier:
         return Frontier({partition: PartitionState(at, found.now) for partition, at in found.topic.start.items()})
     # A partition that was added since has all its records from 0 on: fewer are a loss.
     partitions = {partition: PartitionState(0, found.now) for partition in found.topic.earliest}
-    trusted = settings_change.measures_alike(found.before.policy, found.policy)
+    trusted = settings_change.moves_watermark_alike(found.before.policy, found.policy)
     for row in found.rows:
         max_event_time = row.max_event_time if trusted else None
         partitions[row.partition] = PartitionState(row.to_offset, found.now, max_event_time)

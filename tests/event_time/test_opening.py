@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.policy import Policy, TimeOf
 from tidemark.pipeline.event_time.reports import Report
-from tidemark.pipeline.event_time.settings_change import closed, measures_alike
+from tidemark.pipeline.event_time.settings_change import closed, moves_watermark_alike
 from tidemark.pipeline.event_time.strategies import Bounded, Punctuated, TimeLag
 from tidemark.pipeline.event_time.windows.grid import Grid
 
@@ -59,9 +59,9 @@ def test_no_change_of_settings_takes_back_what_was_closed(starts: list[tuple[int
 
 def test_event_times_mean_the_same_only_where_the_same_thing_moves_the_watermark() -> None:
     one = policy(ONE)
-    assert measures_alike(one, replace(one, strategy=Bounded(99)))
-    assert not measures_alike(one, replace(one, time_of=TimeOf.INGESTION))
-    assert not measures_alike(one, replace(one, strategy=TimeLag(0)))
+    assert moves_watermark_alike(one, replace(one, strategy=Bounded(99)))
+    assert not moves_watermark_alike(one, replace(one, time_of=TimeOf.INGESTION))
+    assert not moves_watermark_alike(one, replace(one, strategy=TimeLag(0)))
     by_click, by_visit = (replace(one, strategy=Punctuated(f"event_type = '{kind}'")) for kind in ("click", "visit"))
-    assert not measures_alike(by_click, by_visit)
-    assert not measures_alike(one, replace(one, caps_watermark=True))
+    assert not moves_watermark_alike(by_click, by_visit)
+    assert not moves_watermark_alike(one, replace(one, caps_watermark=True))

@@ -139,7 +139,7 @@ class CorePlayer:
         self._drop([report for report in before.reports if report.name not in names], before, batch_id)
         self.transcript = transcript
         self._forget_ids(policy)
-        trusted = settings_change.measures_alike(before, policy)
+        trusted = settings_change.moves_watermark_alike(before, policy)
         partitions = {
             number: PartitionState(state.position, self._now, state.max_event_time if trusted else None)
             for number, state in frontier.partitions.items()
