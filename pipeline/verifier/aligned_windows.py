@@ -17,8 +17,8 @@ windows_of_panes AS (
   FROM (
     SELECT pane, pane + {gap} - ((pane + {gap} - {offset}) % {period} + {period}) % {period} AS newest
     FROM distinct_panes
-  ) AS latest CROSS JOIN (SELECT unnest(range(0, {backs})) AS n) AS back
-  CROSS JOIN (SELECT unnest(range({shortest}, {beyond}, {step})) AS n) AS length
+  ) AS latest CROSS JOIN range({backs}) AS back (n)
+  CROSS JOIN range({shortest}, {beyond}, {step}) AS length (n)
   WHERE newest - back.n * {period} + length.n > pane
 )
 """

@@ -122,7 +122,7 @@ def _waiting_sql(tables: WarehouseSnapshot, result: PublishedReport) -> str:
             placed = f"{periodic_sums.with_sums(tables, result, published=False)} SELECT {_EVENT_COUNT_SQL} FROM placed"
             return (
                 f"{placed} WHERE pane_start >= start_ms AND "
-                f"(batch > {result.batch} OR end_ms NOT IN (SELECT end_ms FROM ({queries.rows_sql(result)}) AS result))"
+                f"(batch > {result.batch} OR end_ms NOT IN (SELECT DISTINCT end_ms FROM {result.table}))"
             )
         case _:
             assert_never(result.report.windows)
@@ -140,7 +140,8 @@ def _missed(tables: WarehouseSnapshot, result: AnyResult) -> _Missed:
     for epoch in result.epochs:
         opening = tables.openings[epoch]
         report = opening.report(result.name)
-        letters = f"reason = 'partly_late' AND batch / {EPOCH} = {epoch} AND batch IN (SELECT batch FROM ledger)"
+        in_epoch = f"batch BETWEEN {epoch * EPOCH} AND {epoch * EPOCH + EPOCH - 1}"
+        letters = f"reason = 'partly_late' AND {in_epoch} AND batch IN (SELECT batch FROM ledger)"
         if opening.policy.time_of is TimeOf.PROCESSING:  # their time is not stored
             most += tables.scalar(f"SELECT count(*) FROM dead_letters WHERE {letters}")
             continue
@@ -162,7 +163,7 @@ def _end_sql(tables: WarehouseSnapshot, result: PublishedReport, time: str, lett
     if not isinstance(windows, Calendar):
         arithmetic = aligned(windows)
         return arithmetic.end_sql(time) if arithmetic else f"{time} + {event_times.after_last_ms(windows)}"
-    slots = tables.ask(f"SELECT DISTINCT {time} / {_QUARTER_MS} AS slot FROM dead_letters WHERE {letters}")
-    ends = ends_of(windows, [slot * _QUARTER_MS for slot in slots.column(0).to_pylist()])
-    cases = " ".join(f"WHEN {at // _QUARTER_MS} THEN {end}" for at, end in ends.items())
-    return f"CASE {time} / {_QUARTER_MS} {cases} END" if cases else "0"
+    quarter = f"{time} - {time} % {_QUARTER_MS}"
+    quarters = tables.ask(f"SELECT DISTINCT {quarter} AS start_ms FROM dead_letters WHERE {letters}")
+    cases = " ".join(f"WHEN {at} THEN {end}" for at, end in ends_of(windows, quarters.column(0).to_pylist()).items())
+    return f"CASE {quarter} {cases} END" if cases else "0"

@@ -41,11 +41,13 @@ def check(tables: WarehouseSnapshot, result: PublishedReport, kind: Counts, find
     sums = result.report.sums
     cell = (*result.cell, *sums, "published_batch")
     select = f"SELECT {', '.join(cell)}, 1 AS windows FROM"
-    actual, expected = f"{select} ({queries.rows_sql(result)}) AS result", f"{select} windows"
-    cells = f"{with_full_windows(result, kind)}, cells AS ({queries.compared_sql(cell, ['windows'], actual, expected)})"
-    finding.report_examples(
+    compared = queries.compared_sql(cell, ["windows"], f"{select} {result.table}", f"{select} windows")
+    queries.check_cells(
+        tables,
+        finding,
         "count window",
-        tables.ask(queries.examples_sql(cells, "actual_windows < expected_windows", "start_ms, end_ms")),
+        f"{with_full_windows(result, kind)}, cells AS ({compared})",
+        "actual_windows < expected_windows",
         lambda row: (
             f"{result.place_of(row)}, full with batch {row['published_batch']} "
             f"({', '.join(f'{row[name]} {name}' for name in sums)}), is shown {counted(row['actual_windows'], 'time')}"
@@ -56,5 +58,4 @@ def check(tables: WarehouseSnapshot, result: PublishedReport, kind: Counts, find
         f"{with_full_windows(result, kind, published=False)} SELECT count(*) FROM windows "
         f"WHERE published_batch > {result.batch}"
     )
-    if waiting:
-        finding.note(f"{result.name}: not published yet: {counted(waiting, 'full window')}")
+    finding.note_unpublished(result.name, waiting, "full window")

@@ -1,14 +1,12 @@
 """Distinct users of a window: by sketches where panes have sketches, else by the users themselves."""
 
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 from datasketches import hll_sketch, hll_union
 
 from tidemark.pipeline import columns as c
-from tidemark.pipeline.measures import Join
-from tidemark.pipeline.verifier import queries
-from tidemark.pipeline.verifier.periodic_sums import is_whole_sql, with_sums
+from tidemark.pipeline.verifier.periodic_sums import with_sums
 from tidemark.pipeline.verifier.published_results import PublishedReport
 from tidemark.pipeline.verifier.verification import Finding, Row
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
@@ -22,74 +20,55 @@ _ERASED: Final = "erased-"
 """Prefix of the anonymous ids of erased users. One user may have several of them."""
 _ROUNDING: Final = 1000
 """The tolerance is one in this number: sketches that are merged in another order round differently."""
-_ACTUAL_SQL: Final = "SELECT {cell}, unique_users FROM ({rows}) AS result JOIN windows ON start_ms = a AND end_ms = b"
-_PLACED_PANES_SQL: Final = "FROM placed WHERE pane_start >= start_ms AND end_ms <= {watermark} AND {is_whole}"
-_SKETCHES_SQL: Final = f"SELECT {{cell}}, array_agg(users) AS users {_PLACED_PANES_SQL} GROUP BY {{cell}}"
-_CORRECTED_SQL: Final = "SELECT {cell}, array_agg(user_id) AS users FROM added GROUP BY {cell}"
+# Panes have a sketch of their users, or one user each. A sketch may have any number of further users by corrections.
 _USERS_SQL: Final = f"""
-SELECT {{cell}}, count(DISTINCT counted_user) AS users,
+{{with_sums}} SELECT {{cell}}, max(unique_users) AS unique_users, array_agg(sketch) AS sketches,
+  count(DISTINCT counted_user) AS users,
   count(DISTINCT CASE WHEN counted_user LIKE '{_ERASED}%' THEN counted_user END) AS erased,
-  CASE WHEN count(DISTINCT counted_user) <= {_EXACT_UP_TO} THEN array_agg(DISTINCT counted_user) END AS few
+  CASE WHEN count(DISTINCT counted_user) <= {_EXACT_UP_TO} OR count(sketch) > 0
+    THEN array_agg(DISTINCT counted_user) END AS few
 FROM (
-  SELECT {{cell}}, user_id AS counted_user {_PLACED_PANES_SQL}
+  SELECT {{cell}}, unique_users, NULL AS sketch, NULL AS counted_user
+  FROM {{table}} JOIN windows ON start_ms = a AND end_ms = b
   UNION ALL
-  SELECT {{cell}}, user_id AS counted_user FROM added JOIN windows ON start_ms = a AND end_ms = b
+  SELECT {{cell}}, NULL, users, user_id FROM placed
+  WHERE pane_start >= start_ms AND end_ms <= {{watermark}} AND {{is_whole}}
+  UNION ALL
+  SELECT {{cell}}, NULL, NULL, user_id FROM added JOIN windows ON start_ms = a AND end_ms = b
   WHERE has_panes = 1 AND {{is_whole}}
-) AS users GROUP BY {{cell}}
+) AS users GROUP BY {{cell}} HAVING count(unique_users) > 0 AND count(sketch) + count(counted_user) > 0
 """
-
-Cell = tuple[Any, ...]
-
-
-class _Expected(NamedTuple):
-    """The number of users of a cell, and how much the published number may differ from it."""
-
-    users: int
-    tolerance: int
 
 
 def check(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
-    """Compares each cell of windows that have lost no panes."""
-    has_sketches = any(part.join is Join.SKETCH for part in result.report.parts)
-    expected = (_by_sketches if has_sketches else _by_users)(tables, result)
-    actual = _cells(tables, result, _ACTUAL_SQL)
-    finding.count(len(expected), "cell with different users", "cells with different users")
-    for cell, (users, tolerance) in expected.items():
-        row = actual.get(cell)  # the check of its counts reports a cell that is missing
-        if row and abs(row[c.UNIQUE_USERS] - users) > tolerance:
-            where = result.place_of(finding.displayable(row))
-            finding.report(f"{where} shows {row[c.UNIQUE_USERS]} unique_users, but its panes have {users}")
-
-
-def _cells(tables: WarehouseSnapshot, result: PublishedReport, template: str) -> dict[Cell, Row]:
-    sql = template.format(
+    """Compares each cell of windows that have lost no panes; the check of its counts reports a cell that is missing."""
+    cells = _USERS_SQL.format(
+        with_sums=with_sums(tables, result),
         cell=", ".join(result.cell),
-        rows=queries.rows_sql(result),
+        table=result.table,
         watermark=result.watermark,
-        is_whole=is_whole_sql(result),
+        is_whole=result.is_whole_sql,
     )
-    rows = tables.ask(f"{with_sums(tables, result)} {sql}").to_pylist()
-    return {tuple(row[name] for name in result.cell): row for row in rows}
+    count, rows = tables.compare(cells, _expected)
+    finding.count(count, "cell with different users", "cells with different users")
+    finding.report_rows(
+        rows,
+        lambda row: (
+            f"{result.place_of(row)} shows {row[c.UNIQUE_USERS]} unique_users, but its panes have {row['expected']}"
+        ),
+    )
 
 
-def _by_sketches(tables: WarehouseSnapshot, result: PublishedReport) -> dict[Cell, _Expected]:
-    added, expected = _cells(tables, result, _CORRECTED_SQL), dict[Cell, _Expected]()
-    for cell, row in _cells(tables, result, _SKETCHES_SQL).items():
-        corrected = added[cell]["users"] if cell in added else []
-        users = _union(row["users"], corrected)
-        erased = sum(user.startswith(_ERASED) for user in corrected)
-        expected[cell] = _Expected(users, users // _ROUNDING + erased)
-    return expected
+def _expected(row: Row) -> int | None:
+    """Returns the number of users of a cell, None if the published number is near.
 
-
-def _by_users(tables: WarehouseSnapshot, result: PublishedReport) -> dict[Cell, _Expected]:
-    """Returns exact numbers of users: a published estimate of many users may differ more than one of few."""
-    expected = dict[Cell, _Expected]()
-    for cell, row in _cells(tables, result, _USERS_SQL).items():
-        users = row["users"] if row["few"] is None else _union([], row["few"])
-        tolerance = int(users * _RELATIVE_ERROR) if row["few"] is None else users // _ROUNDING
-        expected[cell] = _Expected(users, tolerance + row["erased"])
-    return expected
+    A published estimate of many users may differ more than one of few.
+    """
+    users, tolerance = row["users"], int(row["users"] * _RELATIVE_ERROR)
+    if row["few"] is not None:
+        users = _union(filter(None, row["sketches"]), filter(None, row["few"]))
+        tolerance = users // _ROUNDING
+    return users if abs(row[c.UNIQUE_USERS] - users) > tolerance + row["erased"] else None
 
 
 def _union(sketches: Iterable[bytes], users: Iterable[str]) -> int:

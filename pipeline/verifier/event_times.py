@@ -8,18 +8,17 @@ from tidemark.pipeline.event_time.windows.count import Counts
 from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.event_time.windows.session import Sessions
-from tidemark.pipeline.verifier import queries
-from tidemark.pipeline.verifier.periodic_sums import is_whole_sql, with_sums
+from tidemark.pipeline.verifier.periodic_sums import with_sums
 from tidemark.pipeline.verifier.published_results import PublishedReport
 from tidemark.pipeline.verifier.verification import Finding, Row, time_text
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 _TIMES_SQL: Final = {
-    c.FIRST_SEEN: "CAST(first_seen AS BIGINT) / 1000",
-    c.LAST_SEEN: "CAST(last_seen AS BIGINT) / 1000",
+    c.FIRST_SEEN: "first_seen_ms",
+    c.LAST_SEEN: "last_seen_ms",
     c.LAST_PAGE_URL: "TRY_CAST(substr(last_page, 1, 19) AS BIGINT)",
 }
-_PAGE_SQL: Final = "concat_ws(' ', lpad(CAST(event_time AS VARCHAR), 19, '0'), page_url)"
+_PAGE_SQL: Final = "concat_ws(' ', lpad(CAST(event_time AS STRING), 19, '0'), page_url)"
 
 
 class _Source(NamedTuple):
@@ -40,7 +39,7 @@ _WRONG_SQL: Final = """
 {with_sums} SELECT {cell}, actual, expected FROM (
   SELECT {cell}, max(actual) AS actual, {join}(expected) AS expected, sum(actual_rows) AS actual_rows FROM (
     SELECT {cell}, {published} AS actual, NULL AS expected, 1 AS actual_rows
-    FROM ({rows}) AS result JOIN windows ON start_ms = a AND end_ms = b WHERE has_panes = 1 AND {is_whole}
+    FROM {table} JOIN windows ON start_ms = a AND end_ms = b WHERE has_panes = 1 AND {is_whole}
     UNION ALL SELECT {cell}, NULL, {part}, 0 FROM placed
     WHERE pane_start >= start_ms AND end_ms <= {watermark} AND {is_whole}
     UNION ALL SELECT {cell}, NULL, {correction}, 0 FROM added
@@ -57,8 +56,8 @@ def check(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) 
             **_SOURCES[measure]._asdict(),
             with_sums=with_sums(tables, result),
             cell=", ".join(result.cell),
-            rows=queries.rows_sql(result),
-            is_whole=is_whole_sql(result),
+            table=result.table,
+            is_whole=result.is_whole_sql,
             watermark=result.watermark,
         )
         finding.report_rows(tables.ask(wrong), partial(_difference, result, measure))
@@ -86,10 +85,7 @@ def check_fit(tables: WarehouseSnapshot, result: PublishedReport, finding: Findi
     if not violations:
         return
     columns = ", ".join(f"{time} AS time_of_{name}" for name, time in times.items())
-    rows = (
-        f"SELECT *, {columns} FROM ({queries.rows_sql(result)}) AS result WHERE {' OR '.join(violations)} "
-        "ORDER BY start_ms, end_ms"
-    )
+    rows = f"SELECT *, {columns} FROM {result.table} WHERE {' OR '.join(violations)} ORDER BY start_ms, end_ms"
     finding.report_rows(
         tables.ask(rows),
         lambda row: (

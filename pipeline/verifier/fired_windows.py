@@ -1,5 +1,6 @@
 """Invariant 6: rows of results are windows of their report that have fired, each once."""
 
+from functools import partial
 from typing import Final
 
 from tidemark.command_line.counts import counted
@@ -17,7 +18,7 @@ from tidemark.pipeline.verifier.zone_calendar import follows
 
 _EVENT_COUNTS: Final = {c.PAGE_VIEWS, c.CLICKS}
 _INVALID_TOTALS_SQL: Final = (
-    "first_seen > last_seen OR sessions < 1 OR page_views < 0 OR clicks < 0 OR sessions > page_views + clicks"
+    "first_seen_ms > last_seen_ms OR sessions < 1 OR page_views < 0 OR clicks < 0 OR sessions > page_views + clicks"
 )
 
 
@@ -42,7 +43,7 @@ def _check_fired(tables: WarehouseSnapshot, result: PublishedReport, finding: Fi
     """Checks that windows have fired; those of corrections alone may have closed before any publication."""
     reached = f"CASE WHEN published_batch = 0 THEN {max(result.highest, result.closed)} ELSE {result.highest} END"
     early = tables.ask(
-        f"SELECT start_ms, end_ms, count(*) AS rows FROM ({queries.rows_sql(result)}) AS result "
+        f"SELECT start_ms, end_ms, count(*) AS rows FROM {result.table} "
         f"WHERE end_ms > {reached} GROUP BY start_ms, end_ms ORDER BY end_ms, start_ms"
     )
     finding.report_rows(
@@ -55,7 +56,7 @@ def _check_fired(tables: WarehouseSnapshot, result: PublishedReport, finding: Fi
 
 
 def _check_unique(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
-    repeated = tables.ask(queries.repeated_sql(f"({queries.rows_sql(result)}) AS result", result.cell))
+    repeated = tables.ask(queries.repeated_sql(result.table, result.cell))
     finding.report_rows(
         repeated, lambda row: f"{result.place_of(row)} occurs {row['found']} times, but must occur once"
     )
@@ -64,21 +65,25 @@ def _check_unique(tables: WarehouseSnapshot, result: PublishedReport, finding: F
 def _check_fit(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
     """Checks that windows fit the report's definition."""
     windows = result.report.windows
-    distinct = (
-        f"SELECT DISTINCT start_ms, end_ms, end_ms - start_ms AS length FROM ({queries.rows_sql(result)}) AS result"
-    )
+    distinct = f"SELECT DISTINCT start_ms, end_ms, end_ms - start_ms AS length FROM {result.table}"
     if isinstance(windows, Calendar):
-        for row in tables.ask(distinct).to_pylist():
-            if not follows(windows, row["start_ms"], row["end_ms"]):
-                finding.report(
-                    f"{result.place_of(row)} is no window of {windows.size_ms} ms by the calendar of {windows.zone}, "
-                    f"but {row['length']} ms long"
-                )
+        _, rows = tables.compare(distinct, partial(_misfit, windows))
+        finding.report_rows(
+            rows,
+            lambda row: (
+                f"{result.place_of(row)} is no window of {windows.size_ms} ms by the calendar of {windows.zone}, "
+                f"but {row['length']} ms long"
+            ),
+        )
         return
     finding.report_rows(
         tables.ask(f"{distinct} WHERE {_misfit_sql(windows)} ORDER BY start_ms, end_ms"),
         lambda row: f"{result.place_of(row)} is {row['length']} ms long, which does not fit {windows}",
     )
+
+
+def _misfit(calendar: Calendar, row: Row) -> int | None:
+    return None if follows(calendar, row["start_ms"], row["end_ms"]) else calendar.size_ms
 
 
 def _misfit_sql(windows: AnyWindows) -> str:
@@ -95,7 +100,7 @@ def _check_counts(tables: WarehouseSnapshot, result: PublishedReport, finding: F
     size = report.windows.size if isinstance(report.windows, Counts) else 0
     other_size = f"OR events <> {size}" if size else ""
     invalid = tables.ask(
-        f"SELECT * FROM (SELECT *, page_views + clicks AS events FROM ({queries.rows_sql(result)}) AS result) "
+        f"SELECT * FROM (SELECT *, page_views + clicks AS events FROM {result.table}) "
         "AS counted WHERE events <= 0 OR page_views < 0 OR clicks < 0 OR late_events < 0 OR late_events > events "
         f"{other_size} ORDER BY start_ms, end_ms"
     )
@@ -136,11 +141,10 @@ def _corrected_sql(tables: WarehouseSnapshot, result: AnyResult) -> str:
         return "false"
     if isinstance(result, PublishedTotals):
         return f"user_id IN (SELECT user_id FROM corrections WHERE report = '{result.name}')"
-    end = "CAST(window_end AS BIGINT) / 1000"
-    corrected = (
-        f"SELECT window_end_ms FROM corrections WHERE report = '{result.name}' AND correction <= {result.corrected}"
+    return (
+        f"end_ms IN (SELECT window_end_ms FROM corrections WHERE report = '{result.name}' "
+        f"AND correction <= {result.corrected})"
     )
-    return f"{end} IN ({corrected})"
 
 
 def _check_users(tables: WarehouseSnapshot, result: PublishedTotals, finding: Finding) -> None:
@@ -153,5 +157,5 @@ def _check_users(tables: WarehouseSnapshot, result: PublishedTotals, finding: Fi
             f"SELECT *, page_views + clicks AS events FROM {result.table} WHERE {_INVALID_TOTALS_SQL} ORDER BY user_id"
         ),
         f"{result.name}: user {{user_id!r}} shows {{sessions:count session}} of {{events:count event}}, "
-        "first seen {first_seen}, last seen {last_seen}",
+        "first seen {first_seen_ms:time}, last seen {last_seen_ms:time}",
     )

@@ -21,6 +21,7 @@ from tidemark.pipeline.verifier import (
     unique_events,
     watermark_order,
 )
+from tidemark.pipeline.verifier.engines import Connect, DataFusion
 from tidemark.pipeline.verifier.verification import Finding, Verification
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, first_line, read
 
@@ -52,10 +53,10 @@ INVARIANTS: Final[tuple[Invariant, ...]] = (
 )
 
 
-def verify(warehouse: str, *, hides_values: bool = False) -> Verification:
+def verify(warehouse: str, *, hides_values: bool = False, connect: Connect = DataFusion) -> Verification:
     """Checks every invariant of a warehouse, which it does not change. Raises SetUpError if there is no warehouse.
 
-    With `hides_values` sentences have the names of columns instead of values of events.
+    With `hides_values` sentences have the names of columns instead of values of events. `connect` returns the engine.
 
     The warehouse may be in use: rows of batches that the ledger did not have when it was read are uncommitted, and
     windows that are not published yet become notes; neither is a violation. The tables are opened one after another,
@@ -67,7 +68,7 @@ def verify(warehouse: str, *, hides_values: bool = False) -> Verification:
     while True:
         tables, reads = read(warehouse), reads + 1
         try:
-            verification = _verify(tables, hides_values=hides_values)
+            verification = _verify(tables, connect, hides_values=hides_values)
         except SetUpError:
             if reads >= _MOST_READS_OF_FILES or tables.is_current():
                 raise
@@ -78,10 +79,10 @@ def verify(warehouse: str, *, hides_values: bool = False) -> Verification:
             return verification
 
 
-def _verify(tables: WarehouseSnapshot, *, hides_values: bool) -> Verification:
+def _verify(tables: WarehouseSnapshot, connect: Connect, *, hides_values: bool) -> Verification:
     intact = Finding("tables are intact", hides_values=hides_values)
     damaged = table_files.check(tables, intact)
-    readable = tables.without(damaged)
+    readable = tables.without(damaged, connect)
     findings = (check_invariant(invariant, readable, damaged, hides_values=hides_values) for invariant in INVARIANTS)
     return Verification(tables.warehouse, (*findings, intact))
 

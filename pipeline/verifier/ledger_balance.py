@@ -12,6 +12,7 @@ _VERDICTS_SQL: Final = "counted + too_late + future + malformed + {duplicate} + 
 _COUNTS: Final = (
     "from_offset", "to_offset", "records", "counted", "partly_late", "too_late", "future", "malformed", "gap", "lost",
 )  # fmt: skip
+_EPOCH_SQL: Final = f"CAST((batch - batch % {EPOCH}) / {EPOCH} AS BIGINT)"
 _LEAST_SQL: Final = ", ".join((*_COUNTS, "{duplicate}", "{erased}", "{left_out}"))
 # The condition of a violation, the number found, the number expected, and the sentence. `IS DISTINCT FROM`, because a
 # null is a violation, too.
@@ -34,7 +35,7 @@ _ROWS: Final = (
         f"{_ROW} counted {{expected:count record}}, but calls {{found}} partly late",
     ),
     (
-        f"batch / {EPOCH} IS DISTINCT FROM epoch", "epoch", f"batch / {EPOCH}",
+        f"{_EPOCH_SQL} IS DISTINCT FROM epoch", "epoch", _EPOCH_SQL,
         f"{_ROW} is in epoch {{found}}, but its batch id implies {{expected}}",
     ),
     (

@@ -7,7 +7,7 @@ from tidemark.pipeline import columns as c
 from tidemark.pipeline.verifier import queries
 from tidemark.pipeline.verifier.aligned_windows import aligned
 from tidemark.pipeline.verifier.published_results import PublishedReport
-from tidemark.pipeline.verifier.verification import Finding, Row, time_text
+from tidemark.pipeline.verifier.verification import Finding, time_text
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 # Panes of calendar windows store the window. Where sessions are counted, a pane is also compared with later windows.
@@ -60,27 +60,22 @@ def with_sums(tables: WarehouseSnapshot, result: PublishedReport, *, published: 
     )
 
 
-def is_whole_sql(result: PublishedReport) -> str:
-    """SQL condition: the window may still change, so it has lost no panes to compaction."""
-    return f"end_ms > {result.swept}"
-
-
 def check(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
     """Compares each cell of windows that have panes; only closed windows may lack them."""
-    _compare(tables, result, finding)
-    _check_without_panes(tables, result, finding)
-    _note_unpublished(tables, result, finding)
-
-
-def _compare(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
     sums = [name for name in result.sums if name != c.SESSIONS_BEGUN]
     violation = (
-        f"(has_panes = 1 AND {is_whole_sql(result)} AND (actual_rows <> 1 OR {queries.differs_sql(result.sums)})) "
+        f"(has_panes = 1 AND {result.is_whole_sql} AND (actual_rows <> 1 OR {queries.differs_sql(result.sums)})) "
         f"OR actual_rows = 0 OR {queries.differs_sql(sums, '<')}"
     )
     cells = f"{with_sums(tables, result)}, cells AS ({_compared_sql(result)})"
-    rows = tables.ask(queries.examples_sql(cells, violation, "start_ms, end_ms"))
-    finding.report_examples("window cell", rows, lambda row: difference(result, row))
+    queries.check_cells(tables, finding, "window cell", cells, violation, result.difference)
+    _check_without_panes(tables, result, finding)
+    fired = (
+        f"{with_sums(tables, result, published=False)} SELECT count(DISTINCT end_ms) FROM placed "
+        f"WHERE pane_start >= start_ms AND end_ms <= (SELECT max(watermark) FROM ledger WHERE batch = {tables.newest}) "
+        f"AND (end_ms > {result.watermark} OR batch > {result.batch})"
+    )
+    finding.note_unpublished(result.name, tables.scalar(fired), "window", " that fired or changed")
 
 
 def _compared_sql(result: PublishedReport) -> str:
@@ -88,55 +83,31 @@ def _compared_sql(result: PublishedReport) -> str:
     # Corrections have no number of sessions.
     added = columns.replace(c.SESSIONS_BEGUN, f"0 AS {c.SESSIONS_BEGUN}")
     in_windows = "JOIN windows ON start_ms = a AND end_ms = b"
-    actual = f"SELECT * FROM ({queries.rows_sql(result)}) AS result {in_windows}"
+    actual = f"SELECT * FROM {result.table} {in_windows}"
     sums = f"SELECT {columns} FROM expected UNION ALL SELECT {added} FROM added"
     expected = f"SELECT has_panes, sums.* FROM ({sums}) AS sums {in_windows}"
     return queries.compared_sql(("has_panes", *result.cell), result.sums, actual, expected)
 
 
-def difference(result: PublishedReport, row: Row) -> str:
-    """Returns the sentence on a cell whose actual and expected sums differ."""
-    where, expected = result.place_of(row), ", ".join(f"{row[f'expected_{name}']} {name}" for name in result.sums)
-    if not row["actual_rows"]:
-        return f"{where} is not shown, but its panes and corrections have {expected}"
-    if not row["expected_rows"]:
-        actual = ", ".join(f"{row[f'actual_{name}']} {name}" for name in result.sums)
-        return f"{where} shows {actual}, but its panes and corrections have 0 of it"
-    different = [name for name in result.sums if row[f"actual_{name}"] != row[f"expected_{name}"]]
-    return f"{where} shows " + " and ".join(
-        f"{row[f'actual_{name}']} {name}, but its panes and corrections have {row[f'expected_{name}']}"
-        for name in different
-    )
-
-
 def _check_without_panes(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
     """Checks that each window without panes has closed: compaction keeps the panes of all others."""
     without_panes = (
-        f"{with_sums(tables, result)} SELECT start_ms, end_ms, count(*) AS rows "
-        f"FROM ({queries.rows_sql(result)}) AS result "
-        "WHERE end_ms NOT IN (SELECT end_ms FROM placed WHERE pane_start >= start_ms) "
-        f"AND end_ms <= {result.highest} {{which}} GROUP BY start_ms, end_ms ORDER BY start_ms"
+        f"{with_sums(tables, result)} SELECT {{columns}} FROM {result.table} "
+        "WHERE end_ms NOT IN (SELECT DISTINCT end_ms FROM placed WHERE pane_start >= start_ms) "
+        f"AND end_ms <= {result.highest}"
     )
-    closed = tables.ask(without_panes.format(which=""))
-    finding.count(len(closed), "closed window without panes", "closed windows without panes")
+    windows = f"SELECT count(*) FROM ({without_panes.format(columns='DISTINCT start_ms, end_ms')}) AS windows"
+    finding.count(tables.scalar(windows), "closed window without panes", "closed windows without panes")
     if not result.is_configured:
         finding.note(f"{result.name} is no longer configured: its open windows are gone")
         return
     finding.report_rows(
-        tables.ask(without_panes.format(which=f"AND end_ms > {result.closed}")),
+        tables.ask(
+            f"{without_panes.format(columns='start_ms, end_ms, count(*) AS rows')} AND end_ms > {result.closed} "
+            "GROUP BY start_ms, end_ms ORDER BY start_ms"
+        ),
         lambda row: (
             f"{result.place_of(row)} shows {counted(row['rows'], 'row')} and has 0 panes, though only windows that end "
             f"at {time_text(result.closed)} or before have closed"
         ),
     )
-
-
-def _note_unpublished(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
-    watermark = f"SELECT max(watermark) FROM ledger WHERE batch = {tables.newest}"
-    waiting = tables.scalar(
-        f"{with_sums(tables, result, published=False)} SELECT count(DISTINCT end_ms) FROM placed "
-        f"WHERE pane_start >= start_ms AND end_ms <= ({watermark}) "
-        f"AND (end_ms > {result.watermark} OR batch > {result.batch})"
-    )
-    if waiting:
-        finding.note(f"{result.name}: not published yet: {counted(waiting, 'window')} that fired or changed")

@@ -66,6 +66,25 @@ class PublishedReport(PublishedResult):
         """Returns how a sentence on a row starts: the table, the window and the keys."""
         return f"{self.name}: {self.window_and_keys(row)}"
 
+    @property
+    def is_whole_sql(self) -> str:
+        """SQL condition: the window may still change, so it has lost no panes to compaction."""
+        return f"end_ms > {self.swept}"
+
+    def difference(self, row: Row) -> str:
+        """Returns the sentence on a cell whose actual and expected sums differ."""
+        where, expected = self.place_of(row), ", ".join(f"{row[f'expected_{name}']} {name}" for name in self.sums)
+        if not row["actual_rows"]:
+            return f"{where} is not shown, but its panes and corrections have {expected}"
+        if not row["expected_rows"]:
+            actual = ", ".join(f"{row[f'actual_{name}']} {name}" for name in self.sums)
+            return f"{where} shows {actual}, but its panes and corrections have 0 of it"
+        different = [name for name in self.sums if row[f"actual_{name}"] != row[f"expected_{name}"]]
+        return f"{where} shows " + " and ".join(
+            f"{row[f'actual_{name}']} {name}, but its panes and corrections have {row[f'expected_{name}']}"
+            for name in different
+        )
+
     def window_and_keys(self, row: Row) -> str:
         """Returns the window of a row, and those of the report's keys that the row has."""
         keys = ", ".join(f"{key} {row[key]!r}" for key in self.report.keys if key in row)

@@ -1,20 +1,20 @@
 """SQL over results and panes: which rows count, intervals that overlap, and actual next to expected numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from tidemark.command_line.counts import counted
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.tables.schemas import CORRECTIONS
 from tidemark.pipeline.verifier.published_results import PublishedReport, PublishedResult
-from tidemark.pipeline.verifier.verification import EXAMPLES_OF_EACH, Finding
+from tidemark.pipeline.verifier.verification import EXAMPLES_OF_EACH, Finding, Row
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 _COMPARED_SQL: Final = """
 SELECT {cell}, sum(actual_rows) AS actual_rows, sum(expected_rows) AS expected_rows, {sums} FROM (
-  SELECT {cell}, 1 AS actual_rows, 0 AS expected_rows, {of_actual} FROM ({actual}) AS actual
+  SELECT {uncommented}, 1 AS actual_rows, 0 AS expected_rows, {of_actual} FROM ({actual}) AS actual
   UNION ALL
-  SELECT {cell}, 0 AS actual_rows, 1 AS expected_rows, {of_expected} FROM ({expected}) AS expected
+  SELECT {uncommented}, 0 AS actual_rows, 1 AS expected_rows, {of_expected} FROM ({expected}) AS expected
 ) AS both GROUP BY {cell}
 """
 # `open` is 1 at the start of the first interval of a run and 0 at the end of the last. Intervals that touch are a run.
@@ -57,12 +57,6 @@ def panes_sql(result: PublishedResult, *, published: bool = True) -> str:
     )
 
 
-def rows_sql(result: PublishedReport) -> str:
-    """SQL: the rows of a report's table, with `start_ms` and `end_ms` of their windows."""
-    times = "CAST(window_start AS BIGINT) / 1000 AS start_ms, CAST(window_end AS BIGINT) / 1000 AS end_ms"
-    return f"SELECT {times}, * FROM {result.table}"
-
-
 def sweep_sql(rows: str, by: Sequence[str], start_ms: str, end_ms: str, ties: str = "") -> str:
     """SQL that sweeps over the intervals of a table `rows`, group by group, and counts those that are open.
 
@@ -84,7 +78,7 @@ def all_corrections_sql(tables: WarehouseSnapshot) -> str:
 
 def corrections_sql(tables: WarehouseSnapshot, result: PublishedReport) -> str:
     """SQL: the corrections that were added to a report's table."""
-    # The sum drops the comments of the columns, which DataFusion 52 compares between the branches of a union.
+    # The sum drops the comments, which DataFusion compares between the branches of a union.
     return (
         f"SELECT window_start_ms + 0 AS start_ms, window_end_ms + 0 AS end_ms, * FROM {all_corrections_sql(tables)} "
         f"WHERE report = '{result.name}' AND correction <= {result.corrected} AND window_end_ms > {result.removed}"
@@ -98,6 +92,8 @@ def compared_sql(cell: Sequence[str], sums: Sequence[str], actual: str, expected
     """
     return _COMPARED_SQL.format(
         cell=", ".join(cell),
+        # DataFusion compares the comments of columns between the branches of a union.
+        uncommented=", ".join(f"nullif({name}, NULL) AS {name}" for name in cell),
         sums=", ".join(
             f"sum(actual_{name}) AS actual_{name}, sum(expected_{name}) AS expected_{name}" for name in sums
         ),
@@ -113,13 +109,23 @@ def differs_sql(sums: Sequence[str], operator: str = "<>") -> str:
     return "(" + " OR ".join(f"actual_{name} {operator} expected_{name}" for name in sums) + ")"
 
 
-def examples_sql(with_cells: str, violation: str, order: str) -> str:
-    """SQL: the first few of `cells`, violations first, with the numbers of all cells and of violations."""
-    return (
-        f"{with_cells} SELECT *, count(*) OVER () AS checked, "
-        f"sum(CASE WHEN {violation} THEN 1 ELSE 0 END) OVER () AS wrong "
-        f"FROM cells ORDER BY CASE WHEN {violation} THEN 0 ELSE 1 END, {order} LIMIT {EXAMPLES_OF_EACH}"
-    )
+def check_cells(
+    tables: WarehouseSnapshot,
+    finding: Finding,
+    noun: str,
+    with_cells: str,
+    violation: str,
+    sentence: Callable[[Row], str],
+    order: str = "start_ms, end_ms",
+) -> None:
+    """Counts the rows of the CTE `cells`, and reports those for which the condition `violation` holds."""
+    counts = f"SELECT count(*) AS checked, sum(CASE WHEN {violation} THEN 1 ELSE 0 END) AS wrong FROM cells"
+    (count,) = tables.ask(f"{with_cells} {counts}").to_pylist()
+    if count["checked"]:
+        finding.count(count["checked"], noun)
+    if count["wrong"]:
+        examples = f"SELECT * FROM cells WHERE {violation} ORDER BY {order} LIMIT {EXAMPLES_OF_EACH}"
+        finding.report_rows(tables.ask(f"{with_cells} {examples}"), sentence, count["wrong"])
 
 
 def columns(names: Sequence[str]) -> str:

@@ -2,7 +2,6 @@
 
 from typing import Final, assert_never
 
-from tidemark.command_line.counts import counted
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.windows.count import Counts
 from tidemark.pipeline.event_time.windows.periodic import Periodic
@@ -79,8 +78,5 @@ def _check_corrections(tables: WarehouseSnapshot, finding: Finding) -> None:
 
 
 def _note_unpublished(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
-    unpublished = tables.scalar(
-        f"SELECT count(*) FROM corrections WHERE report = '{result.name}' AND correction > {result.corrected}"
-    )
-    if unpublished:
-        finding.note(f"{result.name}: not added yet: {counted(unpublished, 'decided correction')}")
+    decided = f"SELECT count(*) FROM corrections WHERE report = '{result.name}' AND correction > {result.corrected}"
+    finding.note_unpublished(result.name, tables.scalar(decided), "decided correction")

@@ -2,10 +2,8 @@
 
 from typing import Final
 
-from tidemark.command_line.counts import counted
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.verifier import queries
-from tidemark.pipeline.verifier.periodic_sums import difference
 from tidemark.pipeline.verifier.published_results import PublishedReport
 from tidemark.pipeline.verifier.verification import Finding, time_text
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
@@ -29,7 +27,7 @@ WITH parts AS ({parts}), spans AS (
 """
 # A correction is part of the row of its session. Which sessions without panes it joined is no longer known.
 _CORRECTED_SQL: Final = """
-, result AS (SELECT {columns} FROM ({rows}) AS rows), added AS ({added}), joined AS (
+, result AS (SELECT {columns} FROM {table}), added AS ({added}), joined AS (
   SELECT {result_cell}, {sums} FROM result JOIN added ON {inside} GROUP BY {result_cell}
 )
 """
@@ -56,7 +54,7 @@ def check(tables: WarehouseSnapshot, result: PublishedReport, windows: Sessions,
         actual = _uncorrected_sql("result", result)
         expected = f"{_uncorrected_sql('sessions', result)} AND sessions.end_ms <= {result.watermark}"
     else:
-        actual = queries.rows_sql(result)
+        actual = f"SELECT * FROM {result.table}"
         expected = f"SELECT * FROM sessions WHERE end_ms <= {result.watermark}"
     cells = f"{sessions}, cells AS ({queries.compared_sql(result.cell, result.sums, actual, expected)})"
     # Compaction removes the panes of closed sessions only.
@@ -65,13 +63,11 @@ def check(tables: WarehouseSnapshot, result: PublishedReport, windows: Sessions,
     waits = f"expected_rows = 0 AND end_ms > {result.watermark} AND end_ms <= {result.highest}"
     differs = f"actual_rows <> 1 OR expected_rows <> 1 OR {queries.differs_sql(result.sums)}"
     violation = f"({differs}) AND NOT ({swept}) AND NOT ({waits})"
-    rows = tables.ask(queries.examples_sql(cells, violation, "start_ms, end_ms"))
-    finding.report_examples("session", rows, lambda row: difference(result, row))
-    pending = tables.scalar(
-        f"SELECT count(*) FROM ({queries.panes_sql(result, published=False)}) AS parts WHERE batch > {result.batch}"
-    )
-    if pending and result.batch >= 0 and tables.scalar("SELECT count(watermark) FROM ledger"):
-        finding.note(f"{result.name}: not published yet: {counted(pending, 'part')} of sessions")
+    queries.check_cells(tables, finding, "session", cells, violation, result.difference)
+    if result.batch >= 0 and tables.scalar("SELECT count(watermark) FROM ledger"):
+        parts = f"SELECT count(*) FROM ({queries.panes_sql(result, published=False)}) AS parts"
+        pending = tables.scalar(f"{parts} WHERE batch > {result.batch}")
+        finding.note_unpublished(result.name, pending, "part", " of sessions")
 
 
 def _inside_sql(inner: str, outer: str, result: PublishedReport) -> str:
@@ -85,7 +81,7 @@ def _corrected_sql(result: PublishedReport, added: str) -> str:
     columns = (*result.cell, *result.sums)
     return _CORRECTED_SQL.format(
         columns=", ".join(columns),
-        rows=queries.rows_sql(result),
+        table=result.table,
         added=added,
         result_cell=", ".join(f"result.{name}" for name in columns),
         sums=", ".join(f"CAST(sum(added.{name}) AS BIGINT) AS added_{name}" for name in result.sums),
@@ -107,12 +103,12 @@ def _check_corrected(tables: WarehouseSnapshot, result: PublishedReport, session
         for name in result.sums
     )
     cells = (
-        f"{sessions} SELECT 1 AS actual_rows, 1 AS expected_rows, {cell}, {sums} FROM joined LEFT JOIN sessions "
-        f"ON {_inside_sql('sessions', 'joined', result)} GROUP BY {cell}"
+        f"{sessions}, cells AS (SELECT 1 AS actual_rows, 1 AS expected_rows, {cell}, {sums} FROM joined "
+        f"LEFT JOIN sessions ON {_inside_sql('sessions', 'joined', result)} GROUP BY {cell})"
     )
-    finding.count(len(tables.ask(cells)), "corrected session")
-    wrong = tables.ask(f"SELECT * FROM ({cells}) AS cells WHERE {queries.differs_sql(result.sums, '<')}")
-    finding.report_rows(wrong, lambda row: difference(result, row))
+    queries.check_cells(
+        tables, finding, "corrected session", cells, queries.differs_sql(result.sums, "<"), result.difference
+    )
     missing = tables.ask(
         f"{sessions} SELECT added.* FROM added LEFT JOIN result "
         f"ON {_inside_sql('added', 'result', result)} WHERE result.start_ms IS NULL"

@@ -55,6 +55,11 @@ class Finding:
         """Adds a sentence on something that is not a violation."""
         self.notes.append(sentence)
 
+    def note_unpublished(self, table: str, count: int, noun: str, more: str = "") -> None:
+        """Adds a sentence on things that a table does not show yet, unless `count` is 0; `more` follows the noun."""
+        if count:
+            self.note(f"{table}: not published yet: {counted(count, noun)}{more}")
+
     def report(self, sentence: str, reason: str = "") -> None:
         """Adds one violation. `reason` is the text of an error, which may have values."""
         hidden = "(hidden)" if reason else ""
@@ -64,16 +69,14 @@ class Finding:
         """Returns a row as sentences may show it."""
         return {name: _name_instead(name, value) for name, value in row.items()} if self.hides_values else row
 
-    def report_rows(self, rows: pa.Table, sentence: str | Callable[[Row], str]) -> None:
-        """Adds every row as a violation. `sentence` describes a row; as a text it is a template for `fill`."""
-        describe: Callable[[Row], str] = partial(fill, sentence) if isinstance(sentence, str) else sentence
-        self._add(len(rows), map(describe, map(self.displayable, rows.slice(0, EXAMPLES_OF_EACH).to_pylist())))
+    def report_rows(self, rows: pa.Table, sentence: str | Callable[[Row], str], count: int = 0) -> None:
+        """Adds every row as a violation, or `count` violations of which `rows` are the first.
 
-    def report_examples(self, noun: str, rows: pa.Table, sentence: Callable[[Row], str]) -> None:
-        """Adds the violations among all things that were checked; `rows` are those of `queries.examples_sql`."""
-        for first in rows.slice(0, 1).to_pylist():
-            self.count(first["checked"], noun)
-            self._add(first["wrong"], map(sentence, map(self.displayable, rows.slice(0, first["wrong"]).to_pylist())))
+        `sentence` describes a row; as a text it is a template for `fill`.
+        """
+        describe: Callable[[Row], str] = partial(fill, sentence) if isinstance(sentence, str) else sentence
+        examples = map(self.displayable, rows.slice(0, EXAMPLES_OF_EACH).to_pylist())
+        self._add(count or len(rows), map(describe, examples))
 
     def _add(self, count: int, sentences: Iterable[str]) -> None:
         self.violation_count += count

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import pyarrow as pa
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import DeltaTable
 
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.batch import EPOCH
@@ -21,6 +21,7 @@ from tidemark.pipeline.tables.schemas import (
     is_table,
 )
 from tidemark.pipeline.tables.transactions import CLOSED_APP, COMPACTION_APP, PUBLISHED_APP, REMOVED_APP
+from tidemark.pipeline.verifier.engines import Connect, DataFusion, Engine, Expected
 from tidemark.pipeline.verifier.verification import Row
 
 NEVER_PUBLISHED: Final = -1
@@ -44,12 +45,16 @@ class WarehouseSnapshot:
     """Errors of openings that cannot be read, by batch."""
     newest: int
     """The newest batch."""
-    engine: QueryBuilder
-    """The query engine, with the tables registered by name."""
+    engine: Engine
+    """The query engine, with the tables by name."""
 
     def ask(self, sql: str) -> pa.Table:
         """Returns the rows of a query over the tables."""
-        return pa.table(self.engine.execute(sql))
+        return self.engine.ask(sql)
+
+    def compare(self, sql: str, expected: Expected) -> tuple[int, pa.Table]:
+        """Returns the number of rows of a query, and the rows that must have another value, as column `expected`."""
+        return self.engine.compare(sql, expected)
 
     def scalar(self, sql: str) -> int:
         """Returns the only value of a query, 0 for null."""
@@ -79,10 +84,10 @@ class WarehouseSnapshot:
         """Returns up to where rows were removed by age: a window's end in milliseconds, or a batch; 0 for no rows."""
         return self.version(name, REMOVED_APP) or 0
 
-    def without(self, names: Iterable[str]) -> "WarehouseSnapshot":
-        """Returns this snapshot without some tables, so that no query fails on them."""
+    def without(self, names: Iterable[str], connect: Connect = DataFusion) -> "WarehouseSnapshot":
+        """Returns this snapshot in another engine, without some tables, so that no query fails on them."""
         handles = {name: handle for name, handle in self.handles.items() if name not in {*names}}
-        return replace(self, handles=handles, engine=_engine(handles))
+        return replace(self, handles=handles, engine=_engine(handles, connect))
 
     def is_current(self) -> bool:
         """Whether no table was created or changed since this snapshot was taken."""
@@ -111,7 +116,7 @@ def read(warehouse: str) -> WarehouseSnapshot:
 
 
 def _read(warehouse: str) -> WarehouseSnapshot:
-    empty = WarehouseSnapshot(warehouse, {}, {}, {}, {}, 0, QueryBuilder())
+    empty = WarehouseSnapshot(warehouse, {}, {}, {}, {}, 0, DataFusion({}))
     handles, unreadable = _open(empty, [LEDGER.name])
     ledger = replace(empty, handles=handles, engine=_engine(handles))
     openings, opening_errors = _openings(ledger)
@@ -136,11 +141,8 @@ def _read(warehouse: str) -> WarehouseSnapshot:
     )
 
 
-def _engine(handles: Mapping[str, DeltaTable]) -> QueryBuilder:
-    engine = QueryBuilder()
-    for name, handle in handles.items():
-        engine = engine.register(sql_name(name), handle)
-    return engine
+def _engine(handles: Mapping[str, DeltaTable], connect: Connect = DataFusion) -> Engine:
+    return connect({sql_name(name): handle for name, handle in handles.items()})
 
 
 def sql_name(table: str) -> str:

@@ -62,8 +62,8 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
     resets = {epoch: opening.reset.watermark for epoch, opening in tables.openings.items() if opening.reset}
     cases = " ".join(f"WHEN {epoch * EPOCH} THEN {watermark}" for epoch, watermark in resets.items())
     reset = f"CASE batch {cases} END" if cases else "CAST(NULL AS BIGINT)"
-    capped = [str(epoch) for epoch, opening in tables.openings.items() if opening.policy.caps_watermark]
-    is_capped = f"batch / {EPOCH} IN ({', '.join(capped)})" if capped else "false"
+    capped = [str(epoch * EPOCH) for epoch, opening in tables.openings.items() if opening.policy.caps_watermark]
+    is_capped = f"batch - batch % {EPOCH} IN ({', '.join(capped)})" if capped else "false"
     for violation, sentence in _VIOLATIONS:
         finding.report_rows(
             tables.ask(_STEPS_SQL.format(reset=reset, is_capped=is_capped, violation=violation)), sentence
