@@ -1,6 +1,6 @@
 """Invariant 7: every counted event is in results or waits in panes, once, for each report that counts all events."""
 
-from typing import Final, NamedTuple, assert_never
+from typing import Final, assert_never
 
 from tidemark.command_line.counts import counted
 from tidemark.pipeline import columns as c
@@ -23,13 +23,6 @@ from tidemark.pipeline.verifier.zone_calendar import ends_of
 
 _EVENT_COUNT_SQL: Final = "CAST(coalesce(sum(page_views + clicks), 0) AS BIGINT)"
 _QUARTER_MS: Final = 900_000
-
-
-class _Missed(NamedTuple):
-    """Bounds on the number of events that came too late for a result."""
-
-    least: int
-    most: int
 
 
 def check(tables: WarehouseSnapshot, finding: Finding) -> None:
@@ -128,12 +121,12 @@ def _waiting_sql(tables: WarehouseSnapshot, result: PublishedReport) -> str:
             assert_never(result.report.windows)
 
 
-def _missed(tables: WarehouseSnapshot, result: AnyResult) -> _Missed:
-    """Returns how many of the counted events came too late for this result."""
+def _missed(tables: WarehouseSnapshot, result: AnyResult) -> tuple[int, int]:
+    """Returns the least and the highest possible number of counted events that came too late for this result."""
     if isinstance(result, PublishedTotals) or not result.report.windows.by_time:
-        return _Missed(0, 0)
+        return 0, 0
     if not _ledger_sum(tables, result, "partly_late"):
-        return _Missed(0, 0)
+        return 0, 0
     removed = tables.removed_until(DEAD_LETTERS.name)
     least = 0
     most = tables.scalar(f"SELECT sum(partly_late) FROM ledger WHERE batch <= {removed}")
@@ -154,7 +147,7 @@ def _missed(tables: WarehouseSnapshot, result: AnyResult) -> _Missed:
             f"greatest(coalesce(watermark, {rules.NO_WATERMARK}) - {lateness}, {closed})"
         )
         least, most = least + exact, most + exact
-    return _Missed(least, most)
+    return least, most
 
 
 def _end_sql(tables: WarehouseSnapshot, result: PublishedReport, time: str, letters: str) -> str:

@@ -75,7 +75,7 @@ def _union(sketches: Iterable[bytes], users: Iterable[str]) -> int:
     """Returns the number of distinct users in sketches and among further users."""
     union, further = hll_union(_LG_K), hll_sketch(_LG_K)
     for sketch in sketches:
-        union.update(hll_sketch.deserialize(sketch))
+        union.update(hll_sketch.deserialize(bytes(sketch)))
     for user in users:
         further.update(user)
     union.update(further)

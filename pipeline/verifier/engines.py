@@ -4,8 +4,8 @@ The SQL is of the dialect that DataFusion and Spark have in common, which has no
 timestamp to an integer.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
@@ -16,9 +16,6 @@ Expected = Callable[[Row], int | None]
 """Returns the value that a row must have, None if it has this value."""
 
 
-_EXPECTED: Final = pa.field("expected", pa.int64())
-
-
 class Engine(Protocol):
     """Computes SQL over the tables of a snapshot. Raises OSError or ArrowInvalid if a table cannot be read."""
 
@@ -26,7 +23,7 @@ class Engine(Protocol):
         """Returns the rows of a query."""
         ...
 
-    def compare(self, sql: str, expected: Expected) -> tuple[int, pa.Table]:
+    def compare(self, sql: str, expected: Expected) -> tuple[int, list[Row]]:
         """Returns the number of rows of a query, and the rows that must have another value, as column `expected`."""
         ...
 
@@ -49,20 +46,19 @@ class DataFusion:
         """Returns the rows of a query."""
         return pa.table(self._engine.execute(sql))
 
-    def compare(self, sql: str, expected: Expected) -> tuple[int, pa.Table]:
+    def compare(self, sql: str, expected: Expected) -> tuple[int, list[Row]]:
         """Compares batch by batch, so that Python has no more rows than one batch and the violations."""
-        reader, checked, violations = pa.RecordBatchReader.from_stream(self._engine.execute(sql)), 0, []
-        for batch in reader:
+        checked, violations = 0, list[Row]()
+        for batch in pa.RecordBatchReader.from_stream(self._engine.execute(sql)):
             checked += len(batch)
-            violations.append(violations_in(batch, expected))
-        return checked, pa.Table.from_batches(violations, reader.schema.append(_EXPECTED))
+            violations += violations_in(batch.to_pylist(), expected)
+        return checked, violations
 
 
-def violations_in(batch: pa.RecordBatch, expected: Expected) -> pa.RecordBatch:
+def violations_in(rows: Iterable[Row], expected: Expected) -> list[Row]:
     """Returns the rows that must have another value, with this value as `expected`."""
-    values = ((row, expected(row)) for row in batch.to_pylist())
-    rows = [row | {"expected": value} for row, value in values if value is not None]
-    return pa.RecordBatch.from_pylist(rows, batch.schema.append(_EXPECTED))
+    values = ((row, expected(row)) for row in rows)
+    return [row | {"expected": value} for row, value in values if value is not None]
 
 
 def columns_sql(table: DeltaTable, milliseconds: str) -> list[str]:

@@ -91,21 +91,19 @@ def _compared_sql(result: PublishedReport) -> str:
 
 def _check_without_panes(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
     """Checks that each window without panes has closed: compaction keeps the panes of all others."""
-    without_panes = (
-        f"{with_sums(tables, result)} SELECT {{columns}} FROM {result.table} "
-        "WHERE end_ms NOT IN (SELECT DISTINCT end_ms FROM placed WHERE pane_start >= start_ms) "
-        f"AND end_ms <= {result.highest}"
-    )
-    windows = f"SELECT count(*) FROM ({without_panes.format(columns='DISTINCT start_ms, end_ms')}) AS windows"
-    finding.count(tables.scalar(windows), "closed window without panes", "closed windows without panes")
     if not result.is_configured:
         finding.note(f"{result.name} is no longer configured: its open windows are gone")
-        return
-    finding.report_rows(
-        tables.ask(
-            f"{without_panes.format(columns='start_ms, end_ms, count(*) AS rows')} AND end_ms > {result.closed} "
-            "GROUP BY start_ms, end_ms ORDER BY start_ms"
-        ),
+    cells = (
+        f"{with_sums(tables, result)}, cells AS (SELECT start_ms, end_ms, count(*) AS rows FROM {result.table} "
+        "WHERE end_ms NOT IN (SELECT DISTINCT end_ms FROM placed WHERE pane_start >= start_ms) "
+        f"AND end_ms <= {result.highest} GROUP BY start_ms, end_ms)"
+    )
+    queries.check_cells(
+        tables,
+        finding,
+        "compacted window",
+        cells,
+        f"end_ms > {result.closed}" if result.is_configured else "false",
         lambda row: (
             f"{result.place_of(row)} shows {counted(row['rows'], 'row')} and has 0 panes, though only windows that end "
             f"at {time_text(result.closed)} or before have closed"

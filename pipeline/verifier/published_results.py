@@ -63,8 +63,10 @@ class PublishedReport(PublishedResult):
         return [*self.report.sums, c.LATE_EVENTS]
 
     def place_of(self, row: Row) -> str:
-        """Returns how a sentence on a row starts: the table, the window and the keys."""
-        return f"{self.name}: {self.window_and_keys(row)}"
+        """Returns how a sentence on a row starts: the table, the window, and those of the keys that the row has."""
+        keys = ", ".join(f"{key} {row[key]!r}" for key in self.report.keys if key in row)
+        window = f"{self.name}: window [{time_text(row['start_ms'])}, {time_text(row['end_ms'])})"
+        return f"{window} of {keys}" if keys else window
 
     @property
     def is_whole_sql(self) -> str:
@@ -84,12 +86,6 @@ class PublishedReport(PublishedResult):
             f"{row[f'actual_{name}']} {name}, but its panes and corrections have {row[f'expected_{name}']}"
             for name in different
         )
-
-    def window_and_keys(self, row: Row) -> str:
-        """Returns the window of a row, and those of the report's keys that the row has."""
-        keys = ", ".join(f"{key} {row[key]!r}" for key in self.report.keys if key in row)
-        window = f"window [{time_text(row['start_ms'])}, {time_text(row['end_ms'])})"
-        return f"{window} of {keys}" if keys else window
 
 
 @dataclass(frozen=True, slots=True)

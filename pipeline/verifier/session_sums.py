@@ -47,15 +47,10 @@ def with_sessions(result: PublishedReport, windows: Sessions) -> str:
 
 def check(tables: WarehouseSnapshot, result: PublishedReport, windows: Sessions, finding: Finding) -> None:
     """Compares each session with its panes; only closed sessions may lack them."""
-    sessions, added = with_sessions(result, windows), queries.corrections_sql(tables, result)
-    if tables.scalar(f"SELECT count(*) FROM ({added}) AS added"):
-        sessions += _corrected_sql(result, added)
-        _check_corrected(tables, result, sessions, finding)
-        actual = _uncorrected_sql("result", result)
-        expected = f"{_uncorrected_sql('sessions', result)} AND sessions.end_ms <= {result.watermark}"
-    else:
-        actual = f"SELECT * FROM {result.table}"
-        expected = f"SELECT * FROM sessions WHERE end_ms <= {result.watermark}"
+    sessions = with_sessions(result, windows) + _corrected_sql(result, queries.corrections_sql(tables, result))
+    _check_corrected(tables, result, sessions, finding)
+    actual = _uncorrected_sql("result", result)
+    expected = f"{_uncorrected_sql('sessions', result)} AND sessions.end_ms <= {result.watermark}"
     cells = f"{sessions}, cells AS ({queries.compared_sql(result.cell, result.sums, actual, expected)})"
     # Compaction removes the panes of closed sessions only.
     swept = f"expected_rows = 0 AND end_ms <= {result.closed if result.is_configured else result.highest}"
@@ -115,8 +110,5 @@ def _check_corrected(tables: WarehouseSnapshot, result: PublishedReport, session
     )
     finding.report_rows(
         missing,
-        lambda row: (
-            f"{result.name}: the correction of {time_text(row['event_time'])}, {result.window_and_keys(row)}, "
-            "is in 0 sessions"
-        ),
+        lambda row: f"{result.place_of(row)} of the correction of {time_text(row['event_time'])} is in 0 sessions",
     )

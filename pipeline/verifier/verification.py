@@ -69,14 +69,15 @@ class Finding:
         """Returns a row as sentences may show it."""
         return {name: _name_instead(name, value) for name, value in row.items()} if self.hides_values else row
 
-    def report_rows(self, rows: pa.Table, sentence: str | Callable[[Row], str], count: int = 0) -> None:
+    def report_rows(self, rows: pa.Table | list[Row], sentence: str | Callable[[Row], str], count: int = 0) -> None:
         """Adds every row as a violation, or `count` violations of which `rows` are the first.
 
         `sentence` describes a row; as a text it is a template for `fill`.
         """
         describe: Callable[[Row], str] = partial(fill, sentence) if isinstance(sentence, str) else sentence
-        examples = map(self.displayable, rows.slice(0, EXAMPLES_OF_EACH).to_pylist())
-        self._add(count or len(rows), map(describe, examples))
+        examples = rows[:EXAMPLES_OF_EACH]
+        examples = examples if isinstance(examples, list) else examples.to_pylist()
+        self._add(count or len(rows), map(describe, map(self.displayable, examples)))
 
     def _add(self, count: int, sentences: Iterable[str]) -> None:
         self.violation_count += count

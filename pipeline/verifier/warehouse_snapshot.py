@@ -52,7 +52,7 @@ class WarehouseSnapshot:
         """Returns the rows of a query over the tables."""
         return self.engine.ask(sql)
 
-    def compare(self, sql: str, expected: Expected) -> tuple[int, pa.Table]:
+    def compare(self, sql: str, expected: Expected) -> tuple[int, list[Row]]:
         """Returns the number of rows of a query, and the rows that must have another value, as column `expected`."""
         return self.engine.compare(sql, expected)
 
