@@ -5,7 +5,8 @@
 #
 # MASTER  spark://HOST:PORT, yarn or k8s://https://HOST:PORT
 # PYTHON  the driver's Python, with tidemark installed        (default python3)
-# JARS    sets of jars.lock: "spark s3" if executors write to a warehouse in S3   (default spark)
+# JARS    sets of jars.lock: "spark s3" if executors write to a warehouse in S3,
+#         "delta" for `verify --on-spark`                     (default spark)
 # CORES   cores of all executors: number of reduce tasks      (default 4)
 set -euo pipefail
 
@@ -25,7 +26,7 @@ shift
 # The Spark of the cluster's distribution, or else the Spark that pip installed with Tidemark.
 SPARK_HOME=${SPARK_HOME:-$("$python" -c 'import pathlib, pyspark; print(pathlib.Path(pyspark.__file__).parent)')}
 export SPARK_HOME
-# Only the driver runs Python; executors do not.
+# The driver runs Python, and executors for `verify --on-spark` only.
 export PYSPARK_DRIVER_PYTHON=$python PYSPARK_PYTHON=$python
 
 # shellcheck disable=SC2086 # one or several sets

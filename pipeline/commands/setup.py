@@ -11,7 +11,8 @@ from tidemark.command_line.verbs import Verb
     examples=["tidemark setup", "TIDEMARK_JARS_CACHE=/opt/tidemark/jars tidemark setup --s3"],
 )
 @click.option("--s3", is_flag=True, help="Also the jars by which executors read and write a warehouse in S3.")
-def setup(*, s3: bool) -> None:
+@click.option("--delta", is_flag=True, help="Also the jars by which `tidemark verify --on-spark` reads the tables.")
+def setup(*, s3: bool, delta: bool) -> None:
     """Downloads the jars that Spark needs, so that a service starts without a network.
 
     TIDEMARK_JARS_CACHE names their folder, by default ~/.cache/tidemark/jars, and TIDEMARK_MAVEN_MIRROR the repository.
@@ -19,5 +20,5 @@ def setup(*, s3: bool) -> None:
     """
     from tidemark.pipeline.runtime.jars import cache, jars_of
 
-    jars = [jar for name in ("spark", *(["s3"] if s3 else [])) for jar in jars_of(name)]
+    jars = [jar for name in ("spark", *(["s3"] if s3 else []), *(["delta"] if delta else [])) for jar in jars_of(name)]
     click.echo(f"{counted(len(jars), 'jar', 'jars')} in {cache()}")

@@ -1,9 +1,12 @@
 """A Spark session as readers of the tables have, with Delta, in a process of its own: ours has no Delta."""
 
+import os
+import sys
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from multiprocessing import get_context
-from typing import Final
+from typing import Final, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -14,6 +17,7 @@ from tidemark.pipeline.runtime.jars import jars_of
 from tidemark.pipeline.runtime.java import use_java
 from tidemark.pipeline.runtime.spark import CLOSED
 
+Result = TypeVar("Result")
 _DELTA: Final = {
     **TUNED,
     "spark.sql.session.timeZone": "UTC",
@@ -36,6 +40,10 @@ class SparkReader:
         """Creates the views of a warehouse as a user does, and returns their names."""
         return self._pool.submit(_views, warehouse).result()
 
+    def call(self, function: Callable[..., Result], *arguments: object) -> Result:
+        """Returns the result of a function of a module in the process of the session, which is active."""
+        return self._pool.submit(function, *arguments).result()
+
 
 @cache
 def spark_reader() -> SparkReader:
@@ -45,6 +53,7 @@ def spark_reader() -> SparkReader:
 
 def _open() -> None:
     use_java()
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # executors need the package
     conf: dict[str, bool | float | int | str | None] = {
         **CLOSED,
         **BRIEF_DRIVER,
