@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from tidemark.pipeline.runtime.spark import spark_session
 from tidemark.pipeline.runtime.spark_errors import cause_in, is_of_spark
 from tidemark.pipeline.settings.model import SparkSettings
-from tidemark.pipeline.verifier.engines import Connect, Expected, columns_sql, violations_in
+from tidemark.pipeline.verifier.query_engines import Connect, Expected, columns_sql, violations_in
 from tidemark.pipeline.verifier.verification import Row
 
 _WITH_DELTA: Final = {

@@ -18,7 +18,7 @@ def verify(warehouse: str, *, on_spark: bool) -> int:
     Exit code 0: all hold. 1: a line `VIOLATION: ...` for the first few of each invariant.
     """
     from tidemark.pipeline.verifier import invariants
-    from tidemark.pipeline.verifier.engines import DataFusion
+    from tidemark.pipeline.verifier.query_engines import DataFusion
     from tidemark.pipeline.verifier.verification_report import show
 
     if on_spark:

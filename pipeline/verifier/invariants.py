@@ -21,7 +21,7 @@ from tidemark.pipeline.verifier import (
     unique_events,
     watermark_order,
 )
-from tidemark.pipeline.verifier.engines import Connect, DataFusion
+from tidemark.pipeline.verifier.query_engines import Connect, DataFusion
 from tidemark.pipeline.verifier.verification import Finding, Verification
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, first_line, read
 

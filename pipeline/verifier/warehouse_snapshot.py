@@ -21,7 +21,7 @@ from tidemark.pipeline.tables.schemas import (
     is_table,
 )
 from tidemark.pipeline.tables.transactions import CLOSED_APP, COMPACTION_APP, PUBLISHED_APP, REMOVED_APP
-from tidemark.pipeline.verifier.engines import Connect, DataFusion, Engine, Expected
+from tidemark.pipeline.verifier.query_engines import Connect, DataFusion, Expected, QueryEngine
 from tidemark.pipeline.verifier.verification import Row
 
 NEVER_PUBLISHED: Final = -1
@@ -45,7 +45,7 @@ class WarehouseSnapshot:
     """Errors of openings that cannot be read, by batch."""
     newest: int
     """The newest batch."""
-    engine: Engine
+    engine: QueryEngine
     """The query engine, with the tables by name."""
 
     def ask(self, sql: str) -> pa.Table:
@@ -141,7 +141,7 @@ def _read(warehouse: str) -> WarehouseSnapshot:
     )
 
 
-def _engine(handles: Mapping[str, DeltaTable], connect: Connect = DataFusion) -> Engine:
+def _engine(handles: Mapping[str, DeltaTable], connect: Connect = DataFusion) -> QueryEngine:
     return connect({sql_name(name): handle for name, handle in handles.items()})
 
 

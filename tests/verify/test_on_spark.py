@@ -14,8 +14,8 @@ from tests.verify.test_broken_ledger import DEAD_LETTERS, LEDGER
 from tests.verify.test_broken_windows import BREAKS as IN_WINDOWS
 from tidemark.pipeline.cli import main
 from tidemark.pipeline.commands.spark_engine import SparkEngine
-from tidemark.pipeline.verifier.engines import Connect, DataFusion
 from tidemark.pipeline.verifier.invariants import INVARIANTS, check_invariant
+from tidemark.pipeline.verifier.query_engines import Connect, DataFusion
 from tidemark.pipeline.verifier.verification import Finding
 from tidemark.pipeline.verifier.warehouse_snapshot import read
 

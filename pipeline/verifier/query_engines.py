@@ -16,7 +16,7 @@ Expected = Callable[[Row], int | None]
 """Returns the value that a row must have, None if it has this value."""
 
 
-class Engine(Protocol):
+class QueryEngine(Protocol):
     """Computes SQL over the tables of a snapshot. Raises OSError or ArrowInvalid if a table cannot be read."""
 
     def ask(self, sql: str) -> pa.Table:
@@ -28,7 +28,7 @@ class Engine(Protocol):
         ...
 
 
-Connect = Callable[[Mapping[str, DeltaTable]], Engine]
+Connect = Callable[[Mapping[str, DeltaTable]], QueryEngine]
 """Returns an engine with these tables, each as of the version that is loaded, by their names in SQL."""
 
 
