@@ -7,14 +7,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from dev.generated import with_generated
+from tidemark.pipeline import errors
 from tidemark.pipeline.app import open_service
-from tidemark.pipeline.errors import SetUpError, TidemarkError, Unreachable
+from tidemark.pipeline.errors import TidemarkError
 from tidemark.pipeline.reading.spark_views import spark_views
 from tidemark.pipeline.service.runner import RunningService
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "deploying.md"
 _SOURCE: Final = "the docstrings of the front door"
-_ERRORS: Final[tuple[type[TidemarkError], ...]] = (SetUpError, Unreachable, *TidemarkError.__subclasses__()[1:])
+_ERRORS: Final = [
+    each
+    for each in vars(errors).values()
+    if isinstance(each, type) and issubclass(each, TidemarkError) and each is not TidemarkError
+]
 
 
 def with_interface(page: str) -> str:
@@ -22,9 +27,9 @@ def with_interface(page: str) -> str:
     members = vars(RunningService).items()
     names = {f"service.{name}": member for name, member in members if not name.startswith("_") and _is_public(member)}
     calls = {"open_service": open_service, **names, "spark_views": spark_views}
-    errors = "".join(_wrapped(f"- `{error.__name__}`: {inspect.getdoc(error)}") for error in _ERRORS)
+    raised = "".join(_wrapped(f"- `{error.__name__}`: {inspect.getdoc(error)}") for error in _ERRORS)
     entries = "\n".join(_entry(name, member) for name, member in calls.items())
-    return with_generated(page, _SOURCE, f"{entries}\nErrors, of `tidemark.pipeline.errors`:\n\n{errors}")
+    return with_generated(page, _SOURCE, f"{entries}\nErrors, of `tidemark.pipeline.errors`:\n\n{raised}")
 
 
 def _is_public(member: Any) -> bool:
