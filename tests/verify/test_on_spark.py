@@ -72,18 +72,12 @@ def on_spark(warehouse: Path, invariant: int) -> Finding:
     return finding_of(warehouse, invariant, lambda tables: SparkEngine(session, tables))
 
 
-# Each takes dozens of queries.
-BY_NIGHT = {
-    "a count of sessions is too high",
-    "the last page is an earlier one",
-    "a session has another end",
-    "a count window is missing",
-    "a user is in a bucket of others",
-}
+# Which are compared by Spark's SQL, by Python on executors, and by transaction versions.
+BY_DAY = ("offsets overlap", "a sketch has other users", "the ledger is an older copy")
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.nightly] * (name in BY_NIGHT)) for name in VIOLATIONS]
+    "name", [pytest.param(name, marks=[pytest.mark.nightly] * (name not in BY_DAY)) for name in VIOLATIONS]
 )
 def test_spark_reports_a_violation_as_datafusion_does(name: str, copy: Copy) -> None:
     report, table, how, sentence, invariant = VIOLATIONS[name]
