@@ -62,6 +62,12 @@ def java_packages(session: SparkSession) -> Any:
     return session.sparkContext._jvm  # noqa: SLF001
 
 
+def applied(function: Any, frame: DataFrame, *arguments: Any) -> DataFrame:
+    """Returns the frame that a function in Java makes of a frame and further arguments."""
+    made: DataFrame = type(frame)(function(frame._jdf, *arguments), frame.sparkSession)  # noqa: SLF001
+    return made
+
+
 def hadoop_configuration(session: SparkSession) -> Any:
     """Returns the configuration of Hadoop's clients."""
     return session.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001

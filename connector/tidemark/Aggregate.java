@@ -1,0 +1,32 @@
+package tidemark;
+
+import java.io.Serializable;
+
+/**
+ * A number that is computed of the records of a group.
+ *
+ * @param input the column of the records' values, counted from the first after the keys
+ */
+record Aggregate(String name, Join join, int input) implements Serializable {
+    /** How values are joined; a null does not count. */
+    enum Join {
+        /** The sum, 0 without a value. */
+        SUM(0),
+        /** The least value, null without one. */
+        MIN(Long.MAX_VALUE),
+        /** The greatest value, null without one. */
+        MAX(Long.MIN_VALUE);
+
+        /** The value that changes no other. It must not be a value of {@code MIN} and {@code MAX}. */
+        final long neutral;
+
+        Join(long neutral) {
+            this.neutral = neutral;
+        }
+
+        /** Whether a joined value stands for null. */
+        boolean isNull(long value) {
+            return this != SUM && value == neutral;
+        }
+    }
+}

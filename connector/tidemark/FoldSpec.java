@@ -1,0 +1,123 @@
+package tidemark;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * What a fold computes, as Python writes it: see {@code pipeline/fold/grouped_records.py}.
+ *
+ * @param keys the number of keys
+ * @param flagBits the number of flags, the lowest bits of a packed number
+ * @param checks the number of checks, the next digit of a packed number
+ * @param lastCounted the last check with which a record counts
+ * @param limits sizes that only tests change
+ */
+record FoldSpec(int keys, List<KeySet> sets, List<Aggregate> aggregates, int flagBits, int checks, int lastCounted, Limits limits)
+    implements Serializable {
+
+    // The columns of a judged record. The keys follow, which are texts, or the position of the record, and what aggregates read.
+    static final int PACKED = 0;
+    static final int REJECTED = 1;
+    static final int MOVING = 2;
+    static final int AGE = 3;
+    static final int KEYS = 4;
+    // The columns of a folded row. The keys follow, the records, the aggregates, the latest moving time, and the age.
+    static final int GROUPING = 0;
+    static final int FOLDED_PACKED = 1;
+    static final int FOLDED_REJECTED = 2;
+    static final int FOLDED_KEYS = 3;
+    /** The grouping of the statistics: all records by packed number and age. */
+    static final int STATISTICS = -1;
+    /** The grouping of the fields of a rejected record. */
+    static final int REJECTED_RECORD = -2;
+
+    /**
+     * Sizes that do not change a result.
+     *
+     * @param block the records that are counted together
+     * @param bytes the most memory of a task
+     * @param hashMask see {@link Hashing}
+     */
+    record Limits(int block, long bytes, long hashMask) implements Serializable { }
+
+    static FoldSpec of(String json) {
+        JsonNode node = ValueDecoder.parse(json);
+        List<Aggregate> aggregates = new ArrayList<>();
+        for (JsonNode each : node.get("aggregates")) {
+            Aggregate.Join join = Aggregate.Join.valueOf(each.get("join").asText().toUpperCase(Locale.ROOT));
+            aggregates.add(new Aggregate(each.get("name").asText(), join, each.get("input").asInt()));
+        }
+        List<KeySet> sets = new ArrayList<>();
+        node.get("sets").forEach(each -> sets.add(set(each)));
+        JsonNode limits = node.path("limits");
+        return new FoldSpec(
+            node.get("keys").asInt(), sets, aggregates, node.get("flag_bits").asInt(), node.get("checks").asInt(),
+            node.get("last_counted").asInt(),
+            new Limits(limits.path("block").asInt(256), limits.path("bytes").asLong(Long.MAX_VALUE), limits.path("hash_mask").asLong(-1)));
+    }
+
+    private static KeySet set(JsonNode node) {
+        List<KeySet.Reader> readers = new ArrayList<>();
+        node.get("readers").forEach(each -> readers.add(new KeySet.Reader(each.get("wanted").asLong(), each.get("barred").asLong())));
+        return new KeySet(
+            ints(node.get("keys")), node.get("of_events").asBoolean(), node.get("flag_mask").asLong(), readers, ints(node.get("aggregates")));
+    }
+
+    private static int[] ints(JsonNode node) {
+        int[] values = new int[node.size()];
+        Arrays.setAll(values, index -> node.get(index).asInt());
+        return values;
+    }
+
+    /** Returns the columns of a folded row, given those of a judged record. */
+    StructType schema(StructType judged) {
+        StructType schema = new StructType()
+            .add("grouping", DataTypes.IntegerType, false)
+            .add(judged.fields()[PACKED].name(), DataTypes.LongType, false)
+            .add(judged.fields()[REJECTED]);
+        for (int key = 0; key < keys; key++) {
+            schema = schema.add(judged.fields()[KEYS + key].name(), judged.fields()[KEYS + key].dataType());
+        }
+        schema = schema.add("records", DataTypes.LongType, false);
+        for (Aggregate aggregate : aggregates) {
+            schema = schema.add(aggregate.name(), DataTypes.LongType);
+        }
+        return schema.add("max_event_time", DataTypes.LongType).add("age_ms", DataTypes.LongType);
+    }
+
+    /** Returns the check in a packed number. */
+    long check(long packed) {
+        return (packed >> flagBits) % checks;
+    }
+
+    /** Returns the flags in a packed number. */
+    long flags(long packed) {
+        return packed & (1L << flagBits) - 1;
+    }
+
+    int inputOrdinal(int aggregate) {
+        return KEYS + keys + aggregates.get(aggregate).input();
+    }
+
+    int recordsOrdinal() {
+        return FOLDED_KEYS + keys;
+    }
+
+    int aggregateOrdinal(int aggregate) {
+        return FOLDED_KEYS + keys + 1 + aggregate;
+    }
+
+    int maxEventTimeOrdinal() {
+        return aggregateOrdinal(aggregates.size());
+    }
+
+    int ageOrdinal() {
+        return maxEventTimeOrdinal() + 1;
+    }
+}

@@ -1,0 +1,139 @@
+package tidemark;
+
+import java.util.List;
+
+/**
+ * The groups of one set of keys, by a number that stands for their keys: a hash table in one array, so that a group is
+ * next to its key in the processor's cache.
+ */
+final class GroupTable {
+    /** A table of more longs is not made: its groups are given. */
+    private static final int MOST_CELLS = 1 << 28;
+    // The cells of a group: its key, its records (0 in an empty slot), and its aggregates.
+    private static final int RECORDS = 1;
+    private static final int AGGREGATES = 2;
+
+    private final TaskMemory memory;
+    private final Hashing hashing;
+    private final List<Aggregate.Join> joins;
+    private final int stride;
+    private long[] cells;
+    private int shift;
+    private int mask;
+    private int size;
+
+    /** Makes room for a number of groups. */
+    GroupTable(TaskMemory memory, Hashing hashing, List<Aggregate.Join> joins, int groups) {
+        this.memory = memory;
+        this.hashing = hashing;
+        this.joins = joins;
+        stride = AGGREGATES + joins.size();
+        int bits = Slots.bits(groups);
+        memory.take(bytes(bits));
+        allocate(bits);
+    }
+
+    /** Makes room for further groups; returns whether there is memory for it. */
+    boolean reserve(int more) {
+        int bits = Slots.bits(size + more);
+        if (bits <= 64 - shift) {
+            return true;
+        }
+        if (((long) stride << bits) > MOST_CELLS || !memory.grow(bytes(64 - shift), bytes(bits))) {
+            return false;
+        }
+        long[] old = cells;
+        allocate(bits);
+        for (int place = 0; place < old.length; place += stride) {
+            if (old[place + RECORDS] != 0) {
+                System.arraycopy(old, place, cells, find(old[place]), stride);
+            }
+        }
+        return true;
+    }
+
+    /** Counts a record for each of the first {@code count} keys, and puts the places of their groups; new groups need room. */
+    void count(long[] keys, int count, int[] places) {
+        for (int index = 0; index < count; index++) {
+            int place = find(keys[index]);
+            if (cells[place + RECORDS]++ == 0) {
+                add(place, keys[index]);
+            }
+            places[index] = place;
+        }
+    }
+
+    /** Joins a value to a aggregate of each of the first {@code count} groups: that of the row in {@code rows}. */
+    void join(int aggregate, long[] values, int[] rows, int count, int[] places) {
+        int offset = AGGREGATES + aggregate;
+        switch (joins.get(aggregate)) {
+            case SUM -> {
+                for (int index = 0; index < count; index++) {
+                    cells[places[index] + offset] += values[rows[index]];
+                }
+            }
+            case MIN -> {
+                for (int index = 0; index < count; index++) {
+                    int place = places[index] + offset;
+                    cells[place] = Math.min(cells[place], values[rows[index]]);
+                }
+            }
+            case MAX -> {
+                for (int index = 0; index < count; index++) {
+                    int place = places[index] + offset;
+                    cells[place] = Math.max(cells[place], values[rows[index]]);
+                }
+            }
+        }
+    }
+
+    /** Returns the place of the first group after a place (-1 for the first of all), or -1. */
+    int next(int place) {
+        for (int next = place < 0 ? 0 : place + stride; next < cells.length; next += stride) {
+            if (cells[next + RECORDS] != 0) {
+                return next;
+            }
+        }
+        return -1;
+    }
+
+    long key(int place) {
+        return cells[place];
+    }
+
+    long records(int place) {
+        return cells[place + RECORDS];
+    }
+
+    long aggregate(int place, int aggregate) {
+        return cells[place + AGGREGATES + aggregate];
+    }
+
+    private int find(long key) {
+        int slot = hashing.slot(key, shift);
+        int place = slot * stride;
+        while (cells[place + RECORDS] != 0 && cells[place] != key) {
+            slot = slot + 1 & mask;
+            place = slot * stride;
+        }
+        return place;
+    }
+
+    private void add(int place, long key) {
+        size++;
+        cells[place] = key;
+        for (int aggregate = 0; aggregate < stride - AGGREGATES; aggregate++) {
+            cells[place + AGGREGATES + aggregate] = joins.get(aggregate).neutral;
+        }
+    }
+
+    private void allocate(int bits) {
+        shift = 64 - bits;
+        mask = (1 << bits) - 1;
+        cells = new long[stride << bits];
+    }
+
+    private long bytes(int bits) {
+        return 8L * stride << bits;
+    }
+}

@@ -1,0 +1,209 @@
+"""The operator returns the groups of a plain Spark query, whatever it is limited to."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from random import Random
+from typing import Any, Final
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tests.support.brief_java import BRIEF_DRIVER
+from tests.support.seeds import SEED
+from tidemark.pipeline.fold.grouped_records import REJECTED_RECORD, STATISTICS, fold_records
+from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.settings.model import SparkSettings
+
+pytestmark = pytest.mark.jvm
+
+CHECKS, FLAG_BITS, LAST_COUNTED = 21, 3, 1
+TEXTS: Final = ("page", "source", "user")
+KEYS: Final = (*TEXTS, "position")
+INPUTS: Final = ("click", "price", "time")
+AGGREGATES: Final[Sequence[Mapping[str, Any]]] = (
+    {"name": "clicks", "join": "sum", "input": 0},
+    {"name": "cheapest", "join": "min", "input": 1},
+    {"name": "dearest", "join": "max", "input": 1},
+    {"name": "last", "join": "max", "input": 2},
+)
+# Texts that share their length, their first or last bytes, and bytes that are not UTF-8.
+POOL: Final = (
+    *(b"", b"a", b"b", b"ab", b"\xff", b"\xff\xfe", b"\xc3", b"a\x00", b"\x00", b"\x00\x00", "ä".encode()),
+    *(b"12345678", b"12345679", b"123456789", b"1234567890123456", b"1234567x90123456", b"12345678901234567"),
+    *(b"12345678" + bytes([middle]) + b"12345678" for middle in (0, 1, 127, 128, 255)),
+    *(b"x" * 5_000, b"x" * 4_999 + b"y", b"y" + b"x" * 4_999),
+)
+LIMITS: Final[Sequence[Mapping[str, int]]] = (
+    {},
+    {"block": 1},
+    {"block": 7, "bytes": 0},
+    {"block": 2, "bytes": 60_000},
+    {"hash_mask": 0},
+    {"hash_mask": -(2**63), "block": 5},
+)
+ALL_RECORDS: Final = {"of_events": False, "flag_mask": 0, "readers": [{"wanted": 0, "barred": 0}], "aggregates": []}
+Row = tuple[Any, ...]
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return spark_session(SparkSettings(conf=BRIEF_DRIVER))
+
+
+@pytest.mark.parametrize("case", range(6))
+def test_groups_statistics_and_rejected_records_are_those_of_a_plain_query(spark: SparkSession, case: int) -> None:
+    chance = Random(SEED + case)
+    judged, spec = judged_records(spark, chance, 400), spec_of(random_sets(chance))
+    expected = rows_of(plain_query(judged, spec))
+    for limits in (LIMITS[case], chance.choice(LIMITS)):
+        assert rows_of(fold_records(judged, {**spec, "limits": limits})) == expected
+
+
+def test_values_that_occur_once_and_long_texts_need_no_more_memory_than_there_is(spark: SparkSession) -> None:
+    """A task has a million texts of 20 bytes, or 900 of a megabyte, about as much as Java's heap."""
+    spec = spec_of([{**ALL_RECORDS, "keys": [0, 2], "aggregates": [0, 3]}, {**ALL_RECORDS, "keys": [2]}])
+    for count, padding in ((1_000_000, 20), (900, 1_000_000)):
+        columns = {"page": f"'{'x' * 30}'", "source": "null", "user": f"concat(repeat('x', {padding}), id)"}
+        rows = spark.range(0, count, 1, 1).select(
+            F.lit(0).cast("long").alias("packed"),
+            F.expr("cast(null AS struct<value: binary, age: bigint>) AS rejected"),
+            *(F.lit(1).cast("long").alias(name) for name in ("moving", "age")),
+            *(F.expr(sql).cast("string").alias(name) for name, sql in columns.items()),
+            *(F.col("id").alias(name) for name in ("position", *INPUTS)),
+        )
+        groups = fold_records(rows, spec)
+        if count == 1_000_000:  # Spark's own aggregation is in the same task, and needs memory, too
+            groups = groups.groupBy("grouping", "user").agg(F.sum("records").alias("records"))
+        found = groups.groupBy("grouping").agg(F.count("user").alias("users"), F.sum("records").alias("records"))
+        assert {tuple(row) for row in found.collect()} == {(0, count, count), (1, count, count), (STATISTICS, 0, count)}
+
+
+def spec_of(sets: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "keys": len(KEYS),
+        "aggregates": AGGREGATES,
+        "sets": [*sets],
+        "flag_bits": FLAG_BITS,
+        "checks": CHECKS,
+        "last_counted": LAST_COUNTED,
+    }
+
+
+def random_sets(chance: Random) -> Iterator[dict[str, Any]]:
+    """Yields sets of keys of which one is empty, one has all keys, and one is of events."""
+    some = [sorted(chance.sample(range(len(TEXTS)), chance.randint(1, 2))) for _ in range(2)]
+    for keys in ([], [0, 1, 2], [2, 3], *some):
+        aggregates = sorted(chance.sample(range(len(AGGREGATES)), chance.randint(0, len(AGGREGATES))))
+        readers = [
+            {"wanted": chance.choice([0, 0, 1, 4]), "barred": chance.choice([0, 0, 2])}
+            for _ in range(chance.randint(1, 2))
+        ]
+        mask = reduce(int.__or__, (reader["wanted"] | reader["barred"] for reader in readers))
+        yield {"keys": keys, "of_events": 3 in keys, "readers": readers, "flag_mask": mask, "aggregates": aggregates}
+
+
+def judged_records(spark: SparkSession, chance: Random, count: int) -> DataFrame:
+    """Returns records as the first half of a fold has them, in several tasks."""
+    texts = [chance.sample(POOL, chance.randint(1, len(POOL))) for _ in TEXTS]
+    columns: dict[str, pa.Array] = {
+        "packed": pa.array([packed(chance) for _ in range(count)], pa.int64()),
+        "value": pa.array([maybe(chance, 0.2, lambda: chance.randbytes(3)) for _ in range(count)], pa.binary()),
+        "moving": pa.array([maybe(chance, 0.7, lambda: chance.randint(1, 10**9)) for _ in range(count)], pa.int64()),
+        "age": pa.array([age(chance) for _ in range(count)], pa.int64()),
+        "position": pa.array([*range(count)], pa.int64()),
+    }
+    for name, pool in zip(TEXTS, texts, strict=True):
+        columns[name] = pa.array([chance.choice([None, *pool, *pool]) for _ in range(count)], pa.binary())
+    for name in INPUTS:
+        columns[name] = pa.array(
+            [maybe(chance, 0.8, lambda: chance.randint(-5, 10**12)) for _ in range(count)], pa.int64()
+        )
+    rejected = F.when(F.col("value").isNotNull(), F.struct("value", "age")).alias("rejected")
+    keys = [F.col(name).cast("string").alias(name) if name in TEXTS else F.col(name) for name in KEYS]
+    rows = spark.createDataFrame(pa.table(columns))
+    return rows.select("packed", rejected, "moving", "age", *keys, *INPUTS)
+
+
+def packed(chance: Random) -> int:
+    check, flags = chance.choice([0, 0, 0, 1, 2, 5, CHECKS - 1]), chance.randrange(2**FLAG_BITS)
+    partition = chance.choice([0, 1, 2, 10**6]) * 512 + chance.randint(0, 3)
+    return (partition * CHECKS + check << FLAG_BITS) + flags
+
+
+def age(chance: Random) -> int | None:
+    return chance.choice([None, -(2**63), -1, 0, 1, 49, 50, 51, 9_999, 10_000, 10_240, 10**6, 2**40, 2**40 + 2**37])
+
+
+def maybe(chance: Random, share: float, value: Any) -> Any:
+    """Returns what `value` returns for a share of calls, else None."""
+    return value() if chance.random() < share else None
+
+
+def plain_query(judged: DataFrame, spec: Mapping[str, Any]) -> DataFrame:
+    """Copies each record once per group that it belongs to, and has Spark group the copies."""
+    is_counted = F.expr(f"(packed div {2**FLAG_BITS}) % {CHECKS} <= {LAST_COUNTED}")
+    copies = [
+        copy(STATISTICS, age_ms=rough_age()),
+        F.when(F.col("rejected").isNotNull(), copy(REJECTED_RECORD, rejected=F.col("rejected"))),
+    ]
+    for index, key_set in enumerate(spec["sets"]):
+        keys = {KEYS[key]: F.col(KEYS[key]) for key in key_set["keys"]}
+        seen = F.col("packed").bitwiseAND(~(2**FLAG_BITS - 1 & ~key_set["flag_mask"]))
+        readers = reduce(Column.__or__, map(is_of, key_set["readers"]))
+        copies.append(F.when(is_counted & readers, copy(index, packed=seen, **keys)))
+    rows = judged.select(F.explode(F.array(*copies)).alias("copy"), "moving", *INPUTS).where("copy IS NOT NULL")
+    sums = [F.count("*").alias("records")]
+    for number, aggregate in enumerate(AGGREGATES):
+        value = F.expr(f"{aggregate['join']}({INPUTS[aggregate['input']]})")
+        value = F.coalesce(value, F.lit(0)) if aggregate["join"] == "sum" else value
+        sets = [index for index, key_set in enumerate(spec["sets"]) if number in key_set["aggregates"]]
+        sums.append(F.when(F.col("copy.grouping").isin(sets), value).alias(aggregate["name"]))
+    latest = F.when(F.col("copy.grouping") == STATISTICS, F.max("moving")).alias("max_event_time")
+    return (
+        rows.groupBy("copy")
+        .agg(*sums, latest)
+        .withColumns({name: F.col(f"copy.{name}") for name in ("grouping", "packed", "rejected", *KEYS, "age_ms")})
+    )
+
+
+def copy(grouping: int, **columns: Column) -> Column:
+    """Returns what identifies a group; columns that it does not have are null."""
+    kinds = {"packed": "bigint", "rejected": "struct<value: binary, age: bigint>", "age_ms": "bigint"}
+    kinds |= {name: "string" if name in TEXTS else "bigint" for name in KEYS}
+    columns = {"packed": F.col("packed"), **columns}
+    values = [columns.get(name, F.lit(None)).cast(kind).alias(name) for name, kind in kinds.items()]
+    return F.struct(F.lit(grouping).alias("grouping"), *values)
+
+
+def is_of(reader: Mapping[str, int]) -> Column:
+    flags = F.col("packed")
+    wanted, barred = reader["wanted"], reader["barred"]
+    return (flags.bitwiseAND(wanted) == wanted) & (flags.bitwiseAND(barred) == 0)
+
+
+def rough_age() -> Column:
+    age = F.greatest(F.coalesce("age", F.lit(0)), F.lit(0))
+    octave = F.floor(F.log2(F.greatest(age, F.lit(1)))) - 3
+    step = F.when(age < 10_000, F.lit(50)).otherwise(F.pow(2, octave)).cast("long")
+    return age - age % step
+
+
+def rows_of(frame: DataFrame) -> dict[Row, Row]:
+    """Returns records, aggregates and latest time by what identifies a group: a task may give it in several rows."""
+    readable = {name: F.col(name).cast("binary") for name in TEXTS}
+    groups = dict[Row, Row]()
+    for row in frame.withColumns(readable).drop("copy").toArrow().to_pylist():
+        struct = row["rejected"]
+        key = (row["grouping"], row["packed"], struct and tuple(struct.values()), row["age_ms"], *map(row.get, KEYS))
+        values = (row["records"], *(row[aggregate["name"]] for aggregate in AGGREGATES), row["max_event_time"])
+        groups[key] = joined(groups[key], values) if key in groups else values
+    return groups
+
+
+def joined(values: Row, others: Row) -> Row:
+    joins = ("sum", *(aggregate["join"] for aggregate in AGGREGATES), "max")
+    functions: dict[str, Any] = {"sum": sum, "min": min, "max": max}
+    pairs = ([value for value in pair if value is not None] for pair in zip(values, others, strict=True))
+    return tuple(functions[join](pair) if pair else None for join, pair in zip(joins, pairs, strict=True))
