@@ -41,6 +41,23 @@ class Display(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Aggregate:
+    """A number that a fold computes of the events of a group: its name, how values join, and the column of the values.
+
+    An event has `click` (0 or 1) and `time` (milliseconds).
+    """
+
+    name: str
+    join: Join
+    input: str
+
+
+_CLICKED: Final = Aggregate(c.CLICKS, Join.SUM, "click")
+_FIRST: Final = Aggregate(c.FIRST_TIME, Join.MIN, c.TIME)
+_LAST: Final = Aggregate(c.LAST_TIME, Join.MAX, c.TIME)
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """A column of `panes`: its name, the name of its type in Arrow, and how its values join."""
 
@@ -48,7 +65,7 @@ class Part:
     type: str
     join: Join
     fold: str
-    """Spark SQL that aggregates the events of a group, which have `click` (0 or 1), `time` and the group's keys.
+    """Spark SQL over a group, which has its number of `records`, the part's aggregates, and its keys.
 
     Its value has `type` and is never null. It may read one field more, which `Measure.by` names.
 
@@ -56,6 +73,7 @@ class Part:
     """
     corrected: str
     """SQL of delta-rs over `corrections`: what an event adds that was too late; of `type`, never null."""
+    aggregates: tuple[Aggregate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +106,13 @@ class Measure:
 
 
 COUNTS: Final = (
-    Part(c.PAGE_VIEWS, "int64", Join.SUM, fold="count(1) - sum(click)", corrected=c.PAGE_VIEWS),
-    Part(c.CLICKS, "int64", Join.SUM, fold="sum(click)", corrected=c.CLICKS),
+    Part(c.PAGE_VIEWS, "int64", Join.SUM, f"{c.RECORDS} - {c.CLICKS}", c.PAGE_VIEWS, (_CLICKED,)),
+    Part(c.CLICKS, "int64", Join.SUM, c.CLICKS, c.CLICKS, (_CLICKED,)),
 )
 """The parts that all panes have, because their sum is the number of events."""
 TIMES: Final = (
-    Part(c.FIRST_TIME, "int64", Join.MIN, fold="min(time)", corrected=c.EVENT_TIME),
-    Part(c.LAST_TIME, "int64", Join.MAX, fold="max(time)", corrected=c.EVENT_TIME),
+    Part(c.FIRST_TIME, "int64", Join.MIN, c.FIRST_TIME, c.EVENT_TIME, (_FIRST,)),
+    Part(c.LAST_TIME, "int64", Join.MAX, c.LAST_TIME, c.EVENT_TIME, (_LAST,)),
 )
 """First and last event time of a group, in milliseconds."""
 _SESSIONS_BEGUN_SQL: Final = "sum(CASE WHEN first_time > reach THEN 1 ELSE 0 END)"
@@ -105,8 +123,9 @@ _LAST_PAGE: Final = Part(
     c.LAST_PAGE,
     "string",
     Join.MAX,
-    fold=_PAGE_SQL.format(time="max(time)"),
+    fold=_PAGE_SQL.format(time=c.LAST_TIME),
     corrected=_PAGE_SQL.format(time=c.EVENT_TIME),
+    aggregates=(_LAST,),
 )
 
 MEASURES: Final[Mapping[str, Measure]] = {

@@ -1,5 +1,7 @@
 package tidemark;
 
+import java.util.Arrays;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
@@ -9,7 +11,8 @@ final class RecordRows {
     private final FoldSpec spec;
     private final StructType judged;
     private final int rejectedFields;
-    /** By set; null for sets whose groups may have several events. */
+    /** The sets in which each record is a group of its own, and their rows. */
+    private final int[] sets;
     private final FoldedRow[] ofEvents;
     private final FoldedRow ofRejected;
     private final InternalRow[] ready;
@@ -20,10 +23,8 @@ final class RecordRows {
         this.spec = spec;
         this.judged = judged;
         rejectedFields = ((StructType) judged.fields()[FoldSpec.REJECTED].dataType()).length();
-        ofEvents = new FoldedRow[spec.sets().size()];
-        for (int set = 0; set < ofEvents.length; set++) {
-            ofEvents[set] = spec.sets().get(set).isOfEvents() ? new FoldedRow(spec, folded, set) : null;
-        }
+        sets = IntStream.range(0, spec.sets().size()).filter(set -> spec.sets().get(set).isOfEvents()).toArray();
+        ofEvents = Arrays.stream(sets).mapToObj(set -> new FoldedRow(spec, folded, set)).toArray(FoldedRow[]::new);
         ofRejected = new FoldedRow(spec, folded, FoldSpec.REJECTED_RECORD);
         ready = new InternalRow[ofEvents.length + 1];
     }
@@ -40,10 +41,11 @@ final class RecordRows {
     void begin(InternalRow record, PackedNumbers packed, int number) {
         given = 0;
         count = 0;
-        for (int set = 0; set < ofEvents.length; set++) {
-            if (ofEvents[set] != null && packed.ofSet(set, number) != PackedNumbers.NOT_COUNTED) {
-                putEvent(set, record, packed.packedOfSet(packed.ofSet(set, number)));
-                ready[count++] = ofEvents[set].row();
+        for (int index = 0; index < sets.length; index++) {
+            int ofSet = packed.ofSet(sets[index], number);
+            if (ofSet != PackedNumbers.NOT_COUNTED) {
+                putEvent(ofEvents[index], spec.sets().get(sets[index]), record, packed.packedOfSet(ofSet));
+                ready[count++] = ofEvents[index].row();
             }
         }
         if (!record.isNullAt(FoldSpec.REJECTED)) {
@@ -53,13 +55,12 @@ final class RecordRows {
         }
     }
 
-    private void putEvent(int set, InternalRow record, long packed) {
-        FoldedRow row = ofEvents[set];
+    private void putEvent(FoldedRow row, KeySet set, InternalRow record, long packed) {
         row.put(packed, 1);
-        for (int key : spec.sets().get(set).keys()) {
+        for (int key : set.keys()) {
             row.putKey(key, key(record, key));
         }
-        for (int aggregate : spec.sets().get(set).aggregates()) {
+        for (int aggregate : set.aggregates()) {
             int ordinal = spec.inputOrdinal(aggregate);
             row.putAggregate(aggregate, record.isNullAt(ordinal) ? spec.aggregates().get(aggregate).join().neutral : record.getLong(ordinal));
         }

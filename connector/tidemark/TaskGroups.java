@@ -3,6 +3,7 @@ package tidemark;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
@@ -25,6 +26,9 @@ final class TaskGroups {
     private final GroupTable[] tables;
     private final LongNumbers ages;
     private final GroupTable statistics;
+    /** By aggregate: the column of its values, and what it reads in place of a null. */
+    private final int[] ordinals;
+    private final long[] neutrals;
 
     // The records of the block: what stands for the parts of their keys, and the values that aggregates read.
     private int size;
@@ -66,6 +70,8 @@ final class TaskGroups {
         moving = new long[block];
         codes = new int[texts.length][block];
         values = new long[spec.aggregates().size()][block];
+        ordinals = IntStream.range(0, values.length).map(spec::inputOrdinal).toArray();
+        neutrals = spec.aggregates().stream().mapToLong(aggregate -> aggregate.join().neutral).toArray();
         groupKeys = new long[block];
         rows = new int[block];
         places = new int[block];
@@ -85,8 +91,8 @@ final class TaskGroups {
                 codes[key][at] = texts[key] == null || row.isNullAt(ordinal) ? 0 : texts[key].number(row.getUTF8String(ordinal));
             }
             for (int aggregate = 0; aggregate < values.length; aggregate++) {
-                int ordinal = spec.inputOrdinal(aggregate);
-                values[aggregate][at] = row.isNullAt(ordinal) ? spec.aggregates().get(aggregate).join().neutral : row.getLong(ordinal);
+                int ordinal = ordinals[aggregate];
+                values[aggregate][at] = row.isNullAt(ordinal) ? neutrals[aggregate] : row.getLong(ordinal);
             }
         }
         return number;

@@ -1,38 +1,34 @@
 """The plan of a fold: one pass over a batch gives the counts of all reports, the dead letters and the statistics.
 
-Counted records are grouped by partition, pane and keys, once per set of keys. A rejected record is a group of its own,
-because its offset and bytes are part of the first grouping key; they are null for counted records. So one hash
-aggregation serves all outputs, and Kafka is read and decoded once. The rows between the two halves of a fold are cached
-if the driver looks for duplicates among them, or if many records are likely to be rejected and are read from the cache.
+Counted records are grouped by partition, pane and keys, for all sets of keys at once. A rejected record is a row of its
+own, and further rows count all records. So one pass serves all outputs, and Kafka is read and decoded once. The rows
+between the two halves of a fold are cached if the driver looks for duplicates among them, or if many records are likely
+to be rejected and are read from the cache.
 """
 
-from collections.abc import Iterable
 from itertools import chain
-from typing import Final
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.event_ids import Longs
-from tidemark.pipeline.event_time.policy import Consumer, Policy
+from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.event_time.tallies import Statistic
 from tidemark.pipeline.fold import driver_chunks
 from tidemark.pipeline.fold.duplicates import REPEATED, with_repeated
 from tidemark.pipeline.fold.erased_records import ErasedRecords
+from tidemark.pipeline.fold.grouped_records import REJECTED_RECORD, GroupedRecords
 from tidemark.pipeline.fold.grouping_sets import groupings
 from tidemark.pipeline.fold.packed import GROUP, repacked, unpacked, unpacked_rows
 from tidemark.pipeline.fold.pseudonym_columns import ToPseudonym
-from tidemark.pipeline.fold.record_columns import ARRIVAL, MOVING_TIME, BatchContext, RecordColumns, batch_value
+from tidemark.pipeline.fold.record_columns import BatchContext, RecordColumns
 from tidemark.pipeline.fold.rejected_fields import POSITION, REJECTED, boxed, field_columns, unboxed
 from tidemark.pipeline.fold.selection import Selection
-from tidemark.pipeline.fold.statistics import NOW, Sample, sample_of, statistic_columns, statistics_of
-from tidemark.pipeline.measures import Join
+from tidemark.pipeline.fold.statistics import Sample, sample_of, statistic_columns, statistics_of
 from tidemark.pipeline.tuning import STANDARD
 from tidemark.schemas.fields import EventSchemas
-
-_SET: Final = "set"
 
 
 class FoldPlan:
@@ -60,16 +56,14 @@ class FoldPlan:
         self.consumers = policy.consumers
         self.groupings = found = groupings(policy.consumers)
         self._records = RecordColumns(schemas, policy, partitions, found, to_pseudonym, erased)
-        self._group_by = [GROUP, *found.keys, REJECTED]
-        first, *others = ([GROUP, *keys] for keys in found.sets)
-        self._sets = [[*first, REJECTED], *others]
-        sums, parts = _sum_columns(policy.consumers), unpacked(found, partitions)
-        set_id = {_SET: F.grouping_id()} if len(self._sets) > 1 else {}
-        self._sums = [value.alias(name) for name, value in (sums | set_id).items()]
-        unchanged = [F.col(name) for name in (*found.keys, *sums)]
-        self._packed = Selection([self._grouping(), F.col(GROUP), boxed(), *unchanged])
-        self._unpacked = Selection([F.col(c.GROUPING), *parts, *field_columns(f"{REJECTED}[0]"), *unchanged])
-        self._rejected = [F.col(POSITION), F.lit(0).alias(c.GROUPING), *parts, *field_columns(REJECTED)]
+        self._grouped = GroupedRecords(found, policy.consumers)
+        names = [*found.keys, c.RECORDS, c.MAX_EVENT_TIME, c.AGE_MS]
+        group = [F.col(c.GROUPING), F.col(GROUP), boxed()]
+        self._packed = Selection([*group, *map(F.col, names), *self._grouped.part_columns])
+        numbers, unchanged = unpacked(found, partitions), map(F.col, [*names, *self._grouped.part_names])
+        self._unpacked = Selection([F.col(c.GROUPING), *numbers, *field_columns(f"{REJECTED}[0]"), *unchanged])
+        kind = F.lit(REJECTED_RECORD).alias(c.GROUPING)
+        self._rejected = [F.col(POSITION), kind, *numbers, *field_columns(REJECTED)]
         self._ages, self._age_sums = statistic_columns(found.keys)
 
     def adapted(
@@ -106,8 +100,7 @@ class FoldPlan:
             return keyed
         is_first = F.col(REPEATED).isNull()
         changed = {GROUP: F.when(is_first, F.col(GROUP)).otherwise(repacked(self.groupings, self.partitions))}
-        # Without keys, duplicates are one row per partition.
-        changed |= {name: F.when(is_first, F.col(name)) for name in (*self.groupings.keys, REJECTED)}
+        changed[REJECTED] = F.when(is_first, F.col(REJECTED))
         return with_repeated(keyed, positions).withColumns(changed)
 
     def packed(self, keyed: DataFrame) -> DataFrame:
@@ -115,16 +108,13 @@ class FoldPlan:
 
         Flags, check, partition and pane are one number; the fields of a rejected record are a list of one struct.
         """
-        is_one_set = len(self._sets) == 1
-        by = self._group_by
-        grouped = keyed.groupBy(*by) if is_one_set else keyed.groupingSets(self._sets, *by)
-        return self._packed.apply(grouped.agg(*self._sums))
+        return self._packed.apply(self._grouped.apply(keyed))
 
     def unpacked(self, packed: DataFrame) -> DataFrame:
-        """Returns a row per (grouping, flags, check, partition, pane, keys) and per rejected record.
+        """Returns a row per (grouping, flags, check, partition, pane, keys), per rejected record, and per statistic.
 
-        Columns: the grouping key, `records`, `max_event_time` (of what may move the watermark), `oldest` (lowest Kafka
-        timestamp) and the parts of the measures that reports use.
+        Columns: the grouping key, `records` and the parts of the measures that reports use. Only statistics have
+        `max_event_time` (of what may move the watermark) and `age_ms`.
         """
         return self._unpacked.apply(packed)
 
@@ -138,34 +128,14 @@ class FoldPlan:
         rejected = keyed.where(F.col(REJECTED).isNotNull()).select(*self._rejected)
         return keyed.withColumn(REJECTED, no_record), rejected
 
-    def spark_statistics(self, unpacked: DataFrame, now: int) -> DataFrame:
-        """Returns `records`, `max_event_time` and `bytes` by grouping, partition, check, pane and age of the rows.
+    def spark_statistics(self, unpacked: DataFrame) -> DataFrame:
+        """Returns the columns of `Statistic`: `records` and `max_event_time` by partition, check, pane and age.
 
-        `age_ms` is the rough age at `now`, in milliseconds since 1970, of the lowest Kafka timestamp of a row.
+        A last row has the records and bytes of the groups.
         """
-        rows = unpacked.withColumn(NOW, batch_value(now, self.partitions))
-        return rows.groupBy(*self._ages).agg(*self._age_sums)
+        return unpacked.groupBy(*self._ages).agg(*self._age_sums)
 
-    def driver_statistics(self, packed: pa.Table, now: int) -> list[Statistic]:
+    def driver_statistics(self, packed: pa.Table) -> list[Statistic]:
         """Computes `spark_statistics` of packed rows on the driver, slice by slice: a group may occur several times."""
         slices = driver_chunks.slices(packed, self.chunk_bytes)
-        return [*chain.from_iterable(statistics_of(rows, now, self.groupings, self.partitions) for rows in slices)]
-
-    def _grouping(self) -> Column:
-        """Returns the index of the set that a row belongs to."""
-        if len(self._sets) == 1:
-            return F.lit(0).alias(c.GROUPING)
-        # Spark's id of a set has one bit for each column, set if the set does not have the column.
-        bits = {name: 1 << index for index, name in enumerate(reversed(self._group_by))}
-        ids = [sum(bit for name, bit in bits.items() if name not in names) for names in self._sets]
-        return (F.array_position(F.lit(ids), F.col(_SET)) - 1).cast("int").alias(c.GROUPING)
-
-
-def _sum_columns(consumers: Iterable[Consumer]) -> dict[str, Column]:
-    parts = (part for consumer in consumers for part in consumer.parts if part.join is not Join.SKETCH)
-    return {
-        c.RECORDS: F.count(F.lit(1)),
-        c.MAX_EVENT_TIME: F.max(MOVING_TIME),
-        c.OLDEST: F.min(ARRIVAL),
-        **{part.name: F.expr(part.fold) for part in dict.fromkeys(parts)},
-    }
+        return [*chain.from_iterable(statistics_of(rows, self.groupings, self.partitions) for rows in slices)]

@@ -16,6 +16,7 @@ from tidemark.pipeline.event_time.tallies import Statistic
 from tidemark.pipeline.fold import driver_chunks
 from tidemark.pipeline.fold.fold_plan import FoldPlan
 from tidemark.pipeline.fold.frames import driver_rows
+from tidemark.pipeline.fold.grouped_records import REJECTED_RECORD
 from tidemark.pipeline.fold.grouping_sets import Groupings
 from tidemark.pipeline.fold.rejected_fields import NOT_REJECTED, REJECTED
 from tidemark.pipeline.fold.statistics import ROW_BYTES
@@ -55,12 +56,11 @@ class OnDriver:
 
     frame: None = None
 
-    def __init__(self, plan: FoldPlan, rows: pa.Table, now: int) -> None:
-        """`now` is the clock at the start of the batch, in milliseconds since 1970."""
+    def __init__(self, plan: FoldPlan, rows: pa.Table) -> None:
         self._plan = plan
         self.groupings = plan.groupings
         self._rows = rows
-        self.statistics = plan.driver_statistics(rows, now)
+        self.statistics = plan.driver_statistics(rows)
         self.row_count = len(rows)
 
     def chunks(self, consumers: Sequence[Consumer]) -> Iterator[pa.Table]:  # noqa: ARG002 - all rows are in memory
@@ -81,17 +81,16 @@ class OnDriver:
 class InSpark:
     """A fold whose rows stay in Spark's cache, from which the driver takes them in chunks."""
 
-    def __init__(self, plan: FoldPlan, packed: DataFrame, now: int, rejected: DataFrame | None) -> None:
+    def __init__(self, plan: FoldPlan, packed: DataFrame, rejected: DataFrame | None) -> None:
         """Computes `packed`, which the caller has persisted and keeps until the rows are written.
 
-        `rejected` are the rejected records, if they are kept apart; `now` is the clock at the start of the batch, in
-        milliseconds since 1970.
+        `rejected` are the rejected records, if they are kept apart.
         """
         self._plan = plan
         self.groupings = plan.groupings
         self._rejected = rejected
         self.frame = plan.unpacked(packed)
-        self.statistics = [Statistic(*row) for row in plan.spark_statistics(self.frame, now).collect()]
+        self.statistics = [Statistic(*row) for row in plan.spark_statistics(self.frame).collect()]
         self._bytes = sum(row.bytes for row in self.statistics)
         self.row_count = self._bytes // ROW_BYTES
 
@@ -110,5 +109,5 @@ class InSpark:
     def unknown_schema_ids(self, excluded: Collection[int]) -> list[int]:
         """Returns ids that a Spark job reads from the cached rows."""
         rows = self.frame if self._rejected is None else self._rejected
-        unknown = (F.col(c.CHECK) == int(Check.SCHEMA_ID)) & (F.col(c.GROUPING) == 0)
+        unknown = (F.col(c.CHECK) == int(Check.SCHEMA_ID)) & (F.col(c.GROUPING) == REJECTED_RECORD)
         return schema_ids_in_spark(rows.where(unknown), excluded)

@@ -12,10 +12,10 @@ from pyspark.sql import functions as F
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import lateness, rules
-from tidemark.pipeline.event_time.checks import Check
 from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.fold.grouped_records import REJECTED_RECORD
 from tidemark.pipeline.fold.grouping_sets import Groupings
 from tidemark.pipeline.measures import Join
 
@@ -36,8 +36,7 @@ def without_sketches(consumers: Sequence[Consumer]) -> list[Consumer]:
 
 def driver_rows(folded: DataFrame, consumers: Sequence[Consumer], groups: Groupings) -> DataFrame:
     """Returns the rows of a fold that the driver still needs: rejected records, and rows of `consumers`."""
-    is_rejected = (F.col(c.GROUPING) == 0) & (F.col(c.CHECK) > int(Check.PASSED))
-    return folded.where(is_rejected | F.col(c.GROUPING).isin([groups.of(consumer) for consumer in consumers]))
+    return folded.where(F.col(c.GROUPING).isin([REJECTED_RECORD, *(groups.of(consumer) for consumer in consumers)]))
 
 
 def panes_frame(

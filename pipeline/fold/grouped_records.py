@@ -4,11 +4,22 @@
 """
 
 import json
-from collections.abc import Mapping
+import operator
+from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any, Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.policy import Consumer
+from tidemark.pipeline.fold.grouping_sets import Groupings
+from tidemark.pipeline.fold.packed import CHECKS, GROUP
+from tidemark.pipeline.fold.record_columns import AGE, MOVING_TIME
+from tidemark.pipeline.fold.rejected_fields import REJECTED
+from tidemark.pipeline.measures import Join, Part
 from tidemark.pipeline.runtime.pyspark_internals import applied, java_packages
 
 STATISTICS: Final = -1
@@ -17,7 +28,64 @@ REJECTED_RECORD: Final = -2
 """The grouping of rows with the fields of a rejected record."""
 
 
+class GroupedRecords:
+    """Groups the records of batch after batch by the same sets of keys."""
+
+    def __init__(self, groupings: Groupings, consumers: Sequence[Consumer]) -> None:
+        """Groups for the panes of `consumers`, by `groupings` that were made of them."""
+        own = [
+            [consumer for consumer in consumers if groupings.of(consumer) == index]
+            for index in range(len(groupings.sets))
+        ]
+        parts = dict.fromkeys(part for consumer in consumers for part in consumer.parts if part.join is not Join.SKETCH)
+        self._aggregates = [*dict.fromkeys(aggregate for part in parts for aggregate in part.aggregates)]
+        self._inputs = [*dict.fromkeys(aggregate.input for aggregate in self._aggregates)]
+        self._columns = [GROUP, REJECTED, MOVING_TIME, AGE, *groupings.keys, *self._inputs]
+        self._spec = {
+            "keys": len(groupings.keys),
+            "sets": [
+                self._key_set(keys, groupings, readers) for keys, readers in zip(groupings.sets, own, strict=True)
+            ],
+            "aggregates": [
+                {"name": aggregate.name, "join": aggregate.join, "input": self._inputs.index(aggregate.input)}
+                for aggregate in self._aggregates
+            ],
+            "flag_bits": len(groupings.flags),
+            "checks": CHECKS,
+            "last_counted": int(Check.PARTLY_LATE),
+        }
+        self.part_names = [part.name for part in parts]
+        self.part_columns = [_part_column(part, own) for part in parts]
+        """The columns of the parts over the rows that `apply` returns."""
+
+    def apply(self, keyed: DataFrame) -> DataFrame:
+        """Returns a row per group and task, per rejected record, and per packed number and rough age.
+
+        Columns: `grouping` (the index of the set, or one of the constants), the packed number, the struct of a rejected
+        record, the keys, `records`, the aggregates, and for statistics `max_event_time` and `age_ms`. A task with
+        little memory returns a group in several rows.
+        """
+        return fold_records(keyed.select(*self._columns), self._spec)
+
+    def _key_set(self, keys: Sequence[str], groupings: Groupings, readers: Sequence[Consumer]) -> dict[str, Any]:
+        bits = [groupings.flag_bits(consumer) for consumer in readers]
+        used = {aggregate for consumer in readers for part in consumer.parts for aggregate in part.aggregates}
+        return {
+            "keys": [groupings.keys.index(key) for key in keys],
+            "of_events": c.RECORD_POSITION in keys,
+            "readers": [{"wanted": flags.wanted, "barred": flags.barred} for flags in bits],
+            "flag_mask": reduce(operator.or_, (flags.seen for flags in bits)),
+            "aggregates": [index for index, aggregate in enumerate(self._aggregates) if aggregate in used],
+        }
+
+
 def fold_records(judged: DataFrame, spec: Mapping[str, Any]) -> DataFrame:
     """Returns the folded rows of judged records: `spec` has the fields of `FoldSpec.java`, which names the columns."""
     java: Any = java_packages(judged.sparkSession).tidemark
     return applied(java.FoldRecords.apply, judged, json.dumps(spec))
+
+
+def _part_column(part: Part, own: Sequence[Sequence[Consumer]]) -> Column:
+    """Returns the values of a part, null in rows of sets whose consumers do not have it."""
+    sets = [index for index, consumers in enumerate(own) if any(part in consumer.parts for consumer in consumers)]
+    return F.when(F.col(c.GROUPING).isin(sets), F.expr(part.fold)).alias(part.name)

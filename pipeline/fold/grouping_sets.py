@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from math import gcd
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import lateness
@@ -13,6 +13,22 @@ from tidemark.pipeline.event_time.policy import Consumer
 
 KEYS: Final = (c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
 """The fields that a report may have as keys."""
+
+
+class FlagBits(NamedTuple):
+    """The flags of the events that a consumer reads, as bits of a group's flags."""
+
+    wanted: int
+    """Its events have them."""
+    barred: int
+    """Its events do not have them."""
+    fired: int
+    """An event that has one was late."""
+
+    @property
+    def seen(self) -> int:
+        """Returns all flags by which the consumer distinguishes events."""
+        return self.wanted | self.barred | self.fired
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +75,15 @@ class Groupings:
 
     def late(self, consumer: Consumer) -> set[int]:
         """Returns the flags of the consumer's events whose own window had fired before their batch started."""
-        return {flags for flags in self._fitting(consumer) if flags & self._bits(_fired_conditions(consumer))}
+        return {flags for flags in self._fitting(consumer) if flags & self.flag_bits(consumer).fired}
+
+    def flag_bits(self, consumer: Consumer) -> FlagBits:
+        """Returns the flags of the events that a consumer reads."""
+        return FlagBits(*map(self._bits, (*_conditions_sql(consumer), _fired_conditions(consumer))))
 
     def _fitting(self, consumer: Consumer) -> set[int]:
         """Returns the values that the flags of the consumer's events can have."""
-        wanted, barred = map(self._bits, _conditions_sql(consumer))
+        wanted, barred, _ = self.flag_bits(consumer)
         return {flags for flags in range(2 ** len(self.flags)) if flags & wanted == wanted and not flags & barred}
 
     def _bits(self, conditions: Collection[str]) -> int:

@@ -24,10 +24,12 @@ from tidemark.pipeline.fold.packed import GROUP, packed
 from tidemark.pipeline.fold.pseudonym_columns import ToPseudonym, require_one_name, stored_bytes
 from tidemark.pipeline.fold.rejected_fields import NOT_REJECTED, POSITION, REJECTED, STORED_FIELDS, USER
 from tidemark.pipeline.fold.selection import Selection
-from tidemark.pipeline.fold.statistics import NOW
 from tidemark.schemas.fields import EventSchemas
 
-ARRIVAL: Final = "arrived"
+NOW: Final = "now"
+"""The column of the clock at the start of the batch, in milliseconds since 1970."""
+AGE: Final = "age"
+"""The column of the milliseconds from the Kafka timestamp to the clock at the start of the batch."""
 CLICK: Final = "click"
 MOVING_TIME: Final = "moving_time"
 """The column of the time that may move the watermark; null if the record cannot."""
@@ -78,8 +80,7 @@ class RecordColumns:
         time = time_of(policy, F.col(NOW))
         check = check_of(schemas, policy, _late_checks(policy, time), F.col(NOW))
         check = erased.check(check) if erased else check
-        self._leaves_out = policy.leaves_out_kinds
-        if self._leaves_out:
+        if policy.leaves_out_kinds:
             check = F.when(F.col(c.EVENT_TYPE) == UNKNOWN_TYPE, int(Check.OTHER_KIND)).otherwise(check)
         self._judged = Selection([F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)])
         keyed = [*self._group_columns(), *self._measured_columns(policy), *ids]
@@ -118,11 +119,6 @@ class RecordColumns:
         user = self._to_pseudonym(F.col(c.USER_ID)).alias(c.USER_ID)
         columns = {c.RECORD_POSITION: record_position(), c.USER_ID: user}
         keys = [columns.get(key, F.col(key)) for key in of_panes.keys]
-        if self._leaves_out:  # without keys they are few rows
-            keys = [
-                F.when(check != int(Check.OTHER_KIND), key).alias(name)
-                for key, name in zip(keys, of_panes.keys, strict=True)
-            ]
         return [
             packed(pane, self._partitions, [self._conditions.get(flag, flag) for flag in of_panes.flags]).alias(GROUP),
             *keys,
@@ -144,7 +140,7 @@ class RecordColumns:
         return [
             (F.col(c.EVENT_TYPE) == "click").cast("long").alias(CLICK),
             F.when(moves, _moving_time(policy)).alias(MOVING_TIME),
-            F.col(c.KAFKA_TIMESTAMP).alias(ARRIVAL),
+            (F.col(NOW) - F.col(c.KAFKA_TIMESTAMP)).alias(AGE),
             F.col(c.TIME),
         ]
 

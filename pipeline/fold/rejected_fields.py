@@ -1,7 +1,7 @@
 """Fields of rejected records: one struct in Spark's rows, which a fold can keep apart if a batch has many.
 
-A group with the bytes of a record is created, sent and looked up twice. That is the cheapest way through a fold if few
-records are rejected, and the most expensive if many are.
+A row with the bytes of a record is cached or sent with the groups. That is the cheapest way through a fold if few
+records are rejected, and needs much memory if many are.
 """
 
 from typing import Final

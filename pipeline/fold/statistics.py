@@ -16,19 +16,18 @@ from pyspark.sql import functions as F
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.tallies import Statistic
+from tidemark.pipeline.fold.grouped_records import STATISTICS
 from tidemark.pipeline.fold.grouping_sets import Groupings
 from tidemark.pipeline.fold.packed import GROUP, unpacked_rows
 from tidemark.pipeline.fold.rejected_fields import REJECTED, stored_byte_counts
 
-NOW: Final = "now"
-"""The column of the clock at the start of the batch, in milliseconds since 1970."""
-_YOUNG_MS: Final = 10_000
 ROW_BYTES: Final = 100
 """Approximate bytes of a folded row without its texts."""
 _PACKED_BYTES: Final = 56
 """Approximate bytes of a packed row without its texts."""
 _SAMPLE_RECORDS: Final = 1_000
-_KEYS: Final = (c.GROUPING, c.PARTITION, c.CHECK, c.PANE_START, c.AGE_MS)
+_GROUPS: Final = 1
+"""The grouping of the statistic whose records and bytes are those of the groups and rejected records."""
 _BYTES: Final = "bytes"
 
 
@@ -50,28 +49,31 @@ def sample_of(keyed: DataFrame, keys: Sequence[str]) -> Sample:
 
 def statistic_columns(keys: Sequence[str]) -> tuple[list[Column], list[Column]]:
     """Returns for the unpacked rows of a fold by `keys` the grouping columns of `Statistic`, and its sums."""
-    age = _rough(F.col(NOW) - F.col(c.OLDEST)).alias(c.AGE_MS)
+    is_statistic = F.col(c.GROUPING) == STATISTICS
+    others = {c.PARTITION: F.lit(0), c.CHECK: F.lit(0), c.PANE_START: F.lit(None), c.AGE_MS: F.lit(0)}
+    by = {name: F.when(is_statistic, F.col(name)).otherwise(other).alias(name) for name, other in others.items()}
     sums = [
         F.sum(c.RECORDS).alias(c.RECORDS),
         F.max(c.MAX_EVENT_TIME).alias(c.MAX_EVENT_TIME),
         F.sum(bytes_of([*_texts(keys), c.KEY, c.VALUE])).alias(_BYTES),
     ]
-    return [*map(F.col, _KEYS[:-1]), age], sums
+    return [F.when(is_statistic, 0).otherwise(_GROUPS).alias(c.GROUPING), *by.values()], sums
 
 
-def statistics_of(packed: pa.Table, now: int, groupings: Groupings, partitions: int) -> list[Statistic]:
-    """Computes statistics from packed rows on the driver; `now` is in milliseconds since 1970."""
-    lengths = [_length(packed[name]) for name in _texts(groupings.keys)]
-    sizes = reduce(pc.add, lengths, pc.add(stored_byte_counts(packed), ROW_BYTES))
-    ages = _rough_ages(pc.fill_null(pc.subtract(now, packed[c.OLDEST]), 0))
-    keys = [c.GROUPING, GROUP]
-    rows = (
-        packed.select([*keys, c.RECORDS, c.MAX_EVENT_TIME]).append_column(c.AGE_MS, ages).append_column(_BYTES, sizes)
-    )
-    functions = [(c.RECORDS, "sum"), (c.MAX_EVENT_TIME, "max"), (_BYTES, "sum")]
-    groups = unpacked_rows(rows.group_by([*keys, c.AGE_MS]).aggregate(functions), groupings, partitions)
-    groups = groups.select([*_KEYS, *(f"{name}_{function}" for name, function in functions)])
-    return [Statistic(*row.values()) for row in groups.to_pylist()]
+def statistics_of(packed: pa.Table, groupings: Groupings, partitions: int) -> list[Statistic]:
+    """Computes the rows of `FoldPlan.spark_statistics` from packed rows on the driver."""
+    is_statistic = pc.equal(packed[c.GROUPING], STATISTICS)
+    groups = packed.filter(pc.invert(is_statistic))
+    lengths = [_length(groups[name]) for name in _texts(groupings.keys)]
+    size = pc.sum(reduce(pc.add, lengths, pc.add(stored_byte_counts(groups), ROW_BYTES))).as_py()
+    others = [Statistic(_GROUPS, 0, 0, None, 0, pc.sum(groups[c.RECORDS]).as_py(), None, size)] if len(groups) else []
+    rows = packed.filter(is_statistic).select([GROUP, c.AGE_MS, c.RECORDS, c.MAX_EVENT_TIME])
+    functions = [(c.RECORDS, "sum"), (c.MAX_EVENT_TIME, "max"), (c.RECORDS, "count")]
+    sums = unpacked_rows(rows.group_by([GROUP, c.AGE_MS]).aggregate(functions), groupings, partitions)
+    names = [c.PARTITION, c.CHECK, c.PANE_START, c.AGE_MS, *(f"{name}_{function}" for name, function in functions)]
+    *found, counts = (sums[name].to_pylist() for name in names)
+    sizes = (count * ROW_BYTES for count in counts)
+    return [*(Statistic(0, *row) for row in zip(*found, sizes, strict=True)), *others]
 
 
 def bytes_of(texts: Sequence[str], others: int = ROW_BYTES) -> Column:
@@ -85,17 +87,3 @@ def _texts(keys: Sequence[str]) -> list[str]:
 
 def _length(texts: pa.ChunkedArray) -> Any:
     return pc.fill_null(pc.utf8_length(texts).cast(pa.int64()), 0)
-
-
-def _rough_ages(age: pa.ChunkedArray) -> Any:
-    """Rounds ages like `_rough`."""
-    digits = pc.floor(pc.log2(pc.max_element_wise(age, _YOUNG_MS))).cast(pa.int64())
-    step = pc.if_else(pc.less(age, _YOUNG_MS), 50, pc.shift_left(1, pc.subtract(digits, 3)))
-    rounded = pc.multiply(pc.divide(age, step), step)
-    return pc.if_else(pc.greater(age, 0), rounded, 0)
-
-
-def _rough(age: Column) -> Column:
-    """Rounds an age in milliseconds down: to 50 ms below 10 s, then to an eighth, so that a backlog has few ages."""
-    step = F.when(age < _YOUNG_MS, F.lit(50)).otherwise(F.pow(2, F.floor(F.log2(age)) - 3)).cast("long")
-    return F.when(age > 0, age - age % step).otherwise(0)

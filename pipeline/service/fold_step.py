@@ -80,9 +80,9 @@ class FoldStep:
                 rows = driver_chunks.collect(packed) if is_small else None
                 if rows is None:
                     until_written.callback(packed.persist().unpersist)
-                    result: FoldResult = InSpark(plan, packed, context.now, rejected)
+                    result: FoldResult = InSpark(plan, packed, rejected)
                 else:
-                    result = OnDriver(plan, rows, context.now)
+                    result = OnDriver(plan, rows)
             yield FoldedBatch(result, context.now, ids)
 
     def _plan_for(self, before: Progress) -> FoldPlan:

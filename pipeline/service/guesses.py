@@ -12,7 +12,7 @@ from tidemark.pipeline.fold.statistics import ROW_BYTES, Sample
 from tidemark.pipeline.tables.large import LargeJobs
 
 _MANY_REJECTED: Final = 1 / 8
-"""The share from which caching all records of a batch is cheaper than a group for each rejected record."""
+"""The share from which caching all records of a batch is cheaper than a row with the bytes of each rejected one."""
 
 
 class Guesses:

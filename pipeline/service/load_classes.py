@@ -59,7 +59,7 @@ def _load(archive: Path) -> int:
     def each(batch: DataFrame, _: int) -> None:
         records = decoded(batch.selectExpr(*_RECORD), fold.decoding_plan)
         packed = fold.packed(fold.keyed(records, BatchContext(None, 0))).persist()
-        fold.spark_statistics(fold.unpacked(packed), 0).toArrow()
+        fold.spark_statistics(fold.unpacked(packed)).toArrow()
         packed.toArrow()
 
     stream = spark.readStream.format("rate").option("rowsPerSecond", 10).load()

@@ -15,6 +15,7 @@ from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.fold.erased_records import ErasedRecords
 from tidemark.pipeline.fold.fold_plan import FoldPlan
+from tidemark.pipeline.fold.grouped_records import REJECTED_RECORD
 from tidemark.pipeline.fold.outputs import dead_letters
 from tidemark.pipeline.fold.pseudonym_columns import pseudonymizer
 from tidemark.pipeline.fold.record_columns import BatchContext
@@ -83,7 +84,7 @@ def test_a_record_of_an_erased_user_is_rejected_as_erased_whatever_else_is_wrong
     assert keyed.where("id_high IS NOT NULL").count() == 1, "no id of an erased user is remembered"
     folded = fold.unpacked(fold.packed(keyed)).toArrow()
     erased = [row for row in folded.to_pylist() if row["check"] == Check.ERASED]
-    assert {row["offset"] for row in erased} == {*range(len(RECORDS_OF_BOB))}
+    assert {row["offset"] for row in erased if row["grouping"] == REJECTED_RECORD} == {*range(len(RECORDS_OF_BOB))}
     assert {row["max_event_time"] for row in erased} == {None}, "they do not move the watermark"
     letters = dead_letters(folded, "t", 1, CONTEXT.watermark, {}).to_pylist()
     person = {
@@ -92,15 +93,15 @@ def test_a_record_of_an_erased_user_is_rejected_as_erased_whatever_else_is_wrong
     assert person == {(None, None, None, None)}
     others = sorted((row["reason"], row["offset"]) for row in letters if row["reason"] != "erased")
     assert others == [("malformed", 10), ("malformed", 11), ("too_late", 9)]
-    counted = [row["user_id"] for row in folded.to_pylist() if row["check"] == Check.PASSED]
+    counted = [row["user_id"] for row in folded.to_pylist() if row["grouping"] == 0]
     assert counted == [PSEUDONYMS.of(ANN) if hides else ANN]
 
 
 def test_without_erased_users_no_plan_has_a_join_and_with_them_no_batch_compiles_code(session: SparkSession) -> None:
     records = read(session, RECORDS_OF_BOB + OTHERS)
-    assert "Join" not in plan_of(fold_of(session).fold(as_read(records, fold_of(session)), CONTEXT))
+    assert "Join" not in plan_of(fold_of(session).keyed(as_read(records, fold_of(session)), CONTEXT))
     fold = fold_of(session, BOB)
-    assert "BroadcastHashJoin" in plan_of(fold.fold(as_read(records, fold), CONTEXT))
+    assert "BroadcastHashJoin" in plan_of(fold.keyed(as_read(records, fold), CONTEXT))
     fold.fold(as_read(records, fold), CONTEXT).collect()
     before = compilations(session)
     fold.fold(as_read(records, fold), BatchContext(7 * SIZE, 1)).collect()

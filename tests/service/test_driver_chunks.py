@@ -70,10 +70,10 @@ def test_statistics_equal_those_that_spark_computes(spark: SparkSession) -> None
     fold = plan()
     values = [(event(n), b"", None, b"noise", event(n))[n % 5] for n in range(140)]
     packed = fold.packed(fold.keyed(as_read(records(spark, values), fold), BatchContext(NOW - 100_000, NOW)))
-    expected = Counter(starmap(Statistic, fold.spark_statistics(fold.unpacked(packed), NOW).collect()))
+    expected = Counter(starmap(Statistic, fold.spark_statistics(fold.unpacked(packed)).collect()))
     collected = driver_chunks.collect(packed)
     assert collected is not None
-    assert Counter(fold.driver_statistics(collected, NOW)) == expected
+    assert Counter(fold.driver_statistics(collected)) == expected
     assert len({statistic.age_ms for statistic in expected}) > 8
     assert len({statistic.check for statistic in expected}) > 3
 
@@ -85,9 +85,9 @@ def test_statistics_of_several_slices_add_up_to_the_same(spark: SparkSession) ->
         fold.packed(fold.keyed(as_read(records(spark, values), fold), BatchContext(NOW - 100_000, NOW)))
     )
     assert collected is not None
-    at_once = fold.driver_statistics(collected, NOW)
+    at_once = fold.driver_statistics(collected)
     fold.chunk_bytes = collected.nbytes // 4
-    in_chunks = fold.driver_statistics(collected, NOW)
+    in_chunks = fold.driver_statistics(collected)
     assert len(in_chunks) > len(at_once)
     assert Tallies.of_rows(in_chunks) == Tallies.of_rows(at_once)
 
@@ -123,7 +123,7 @@ def test_an_empty_fold_has_no_statistics(spark: SparkSession) -> None:
         fold.packed(fold.keyed(as_read(spark.createDataFrame([], SCHEMA), fold), BatchContext(None, NOW)))
     )
     assert collected is not None
-    assert fold.driver_statistics(collected, NOW) == []
+    assert fold.driver_statistics(collected) == []
     assert fold.unpacked_rows(collected).to_pylist() == []
 
 

@@ -45,10 +45,10 @@ def results(spark: SparkSession) -> Iterator[FoldResult]:
     plan = FoldPlan(EventSchemas(load_schemas()), POLICY, 2)
     rows = records(spark)
     packed = plan.packed(plan.keyed(as_read(rows, plan), CONTEXT))
-    yield OnDriver(plan, packed.toArrow(), NOW)
-    yield InSpark(plan, packed, NOW, None)
+    yield OnDriver(plan, packed.toArrow())
+    yield InSpark(plan, packed, None)
     counted, rejected = plan.split_rejected(plan.keyed(as_read(rows, plan), CONTEXT, keeps_apart=True))
-    yield InSpark(plan, plan.packed(counted), NOW, rejected)
+    yield InSpark(plan, plan.packed(counted), rejected)
 
 
 def rows_of(tables: Iterable[pa.Table]) -> Counter[str]:

@@ -181,7 +181,7 @@ def _judge(
     while True:
         plan = plan_fold(newest.spark, schemas.known, settings.policy(), len(newest.ends))
         records = newest.read(plan.decoding_plan)
-        result = InSpark(plan, plan.packed(plan.keyed(records, BatchContext(None, now))), now, None)
+        result = InSpark(plan, plan.packed(plan.keyed(records, BatchContext(None, now))), None)
         statistics: list[Statistic] = [*result.statistics]
         is_unknown = any(row.check == Check.SCHEMA_ID for row in statistics)
         if not (is_unknown and schemas.learn(result.unknown_schema_ids, now)):
