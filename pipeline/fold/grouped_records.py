@@ -1,6 +1,6 @@
 """The second half of a fold: groups judged records by several sets of keys at once, in Java and without a shuffle.
 
-`connector/tidemark/FoldRecords.java` groups by numbers that stand for texts, so a further set of keys costs little.
+`connector/tidemark/FoldRecords.java` finds groups by numbers that stand for texts: a further set of keys costs little.
 """
 
 import json
@@ -19,6 +19,7 @@ from tidemark.pipeline.fold.grouping_sets import Groupings
 from tidemark.pipeline.fold.packed import CHECKS, GROUP
 from tidemark.pipeline.fold.record_columns import AGE, MOVING_TIME
 from tidemark.pipeline.fold.rejected_fields import REJECTED
+from tidemark.pipeline.fold.selection import Selection
 from tidemark.pipeline.measures import Join, Part
 from tidemark.pipeline.runtime.pyspark_internals import applied, java_packages
 
@@ -40,7 +41,8 @@ class GroupedRecords:
         parts = dict.fromkeys(part for consumer in consumers for part in consumer.parts if part.join is not Join.SKETCH)
         self._aggregates = [*dict.fromkeys(aggregate for part in parts for aggregate in part.aggregates)]
         self._inputs = [*dict.fromkeys(aggregate.input for aggregate in self._aggregates)]
-        self._columns = [GROUP, REJECTED, MOVING_TIME, AGE, *groupings.keys, *self._inputs]
+        names = [GROUP, REJECTED, MOVING_TIME, AGE, *groupings.keys, *self._inputs]
+        self._judged = Selection([*map(F.col, names)])
         self._spec = {
             "keys": len(groupings.keys),
             "sets": [
@@ -65,7 +67,7 @@ class GroupedRecords:
         record, the keys, `records`, the aggregates, and for statistics `max_event_time` and `age_ms`. A task with
         little memory returns a group in several rows.
         """
-        return fold_records(keyed.select(*self._columns), self._spec)
+        return fold_records(self._judged.apply(keyed), self._spec)
 
     def _key_set(self, keys: Sequence[str], groupings: Groupings, readers: Sequence[Consumer]) -> dict[str, Any]:
         bits = [groupings.flag_bits(consumer) for consumer in readers]

@@ -128,7 +128,7 @@ def judged_records(spark: SparkSession, chance: Random, count: int) -> DataFrame
 
 def packed(chance: Random) -> int:
     check, flags = chance.choice([0, 0, 0, 1, 2, 5, CHECKS - 1]), chance.randrange(2**FLAG_BITS)
-    partition = chance.choice([0, 1, 2, 10**6]) * 512 + chance.randint(0, 3)
+    partition = chance.choice([0, 1, 2, 10**6]) * 512 + chance.randint(0, chance.choice([3, 511]))
     return (partition * CHECKS + check << FLAG_BITS) + flags
 
 
