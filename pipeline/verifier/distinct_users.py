@@ -31,10 +31,11 @@ FROM (
   SELECT {{cell}}, unique_users, NULL AS sketch, NULL AS counted_user
   FROM {{table}} JOIN windows ON start_ms = a AND end_ms = b
   UNION ALL
-  SELECT {{cell}}, NULL, users, user_id FROM placed
+  SELECT {{cell}}, NULL AS unique_users, users AS sketch, user_id AS counted_user FROM placed
   WHERE pane_start >= start_ms AND end_ms <= {{watermark}} AND {{is_whole}}
   UNION ALL
-  SELECT {{cell}}, NULL, NULL, user_id FROM added JOIN windows ON start_ms = a AND end_ms = b
+  SELECT {{cell}}, NULL AS unique_users, NULL AS sketch, user_id AS counted_user FROM added
+  JOIN windows ON start_ms = a AND end_ms = b
   WHERE has_panes = 1 AND {{is_whole}}
 ) AS users GROUP BY {{cell}} HAVING count(unique_users) > 0 AND count(sketch) + count(counted_user) > 0
 """

@@ -67,6 +67,8 @@ TIMED: Final = (
     Report("visits", Sessions(5 * MINUTE), 5 * MINUTE, measures=_TIMES),
 )
 """Reports with times as measures, which not every site needs."""
+OF_ONE_USER: Final = replace(REPORTS[-1], name="each_reader", keys=("user_id",))
+"""The number of users is 1 in each row."""
 GROWING: Final = Report("so_far", Cumulate(20 * MINUTE, 5 * MINUTE), 5 * MINUTE, keys=())
 POLICY: Final = Policy(
     strategy=Bounded(0),

@@ -181,6 +181,12 @@ BREAKS: dict[str, Break] = {
         change(LANDED, unique_users=3),
         f"readers: {TEN} of page_url '/' shows 3 unique_users, but its panes have 2",
     ),
+    "a user counts twice": (
+        "each_reader",
+        "each_reader",
+        change(FIRST_ANN, unique_users=2),
+        f"each_reader: {TEN} of user_id 'ann' shows 2 unique_users, but its panes have 1",
+    ),
     "a user was seen earlier": (
         "ends",
         "ends",
