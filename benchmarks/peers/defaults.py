@@ -6,11 +6,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql.avro.functions import from_avro
 
 from benchmarks.peers import textbook
-from benchmarks.peers.delta import EXTENSION, JAR_SETS
+from benchmarks.peers.delta import JAR_SETS
 from benchmarks.task import Drain, Task, serve, task_argument
 from tidemark.pipeline.runtime.jars import jars_of
 from tidemark.pipeline.runtime.java import use_java
-from tidemark.pipeline.runtime.spark import CLOSED
+from tidemark.pipeline.runtime.spark import CLOSED, DELTA
 from tidemark.schemas import WRITER_ID, load_schemas
 
 
@@ -34,7 +34,7 @@ def _session() -> SparkSession:
     use_java()
     return (
         SparkSession.builder.appName("textbook")
-        .config(map={**CLOSED, **EXTENSION})
+        .config(map={**CLOSED, **DELTA})
         .master("local[*]")
         .config("spark.jars", ",".join(str(jar) for name in JAR_SETS for jar in jars_of(name)))
         .getOrCreate()

@@ -91,6 +91,15 @@ record FoldSpec(int keys, List<KeySet> sets, List<Aggregate> aggregates, int fla
         return schema.add("max_event_time", DataTypes.LongType).add("age_ms", DataTypes.LongType);
     }
 
+    /** Returns by key whether judged records have a text, and not the position of the record. */
+    boolean[] areTexts(StructType judged) {
+        boolean[] areTexts = new boolean[keys];
+        for (int key = 0; key < keys; key++) {
+            areTexts[key] = judged.fields()[KEYS + key].dataType().equals(DataTypes.StringType);
+        }
+        return areTexts;
+    }
+
     /** Returns the check in a packed number. */
     long check(long packed) {
         return (packed >> flagBits) % checks;

@@ -63,7 +63,7 @@ final class GroupTable {
         }
     }
 
-    /** Joins a value to a aggregate of each of the first {@code count} groups: that of the row in {@code rows}. */
+    /** Joins a value to an aggregate of each of the first {@code count} groups: that of the row in {@code rows}. */
     void join(int aggregate, long[] values, int[] rows, int count, int[] places) {
         int offset = AGGREGATES + aggregate;
         switch (joins.get(aggregate)) {

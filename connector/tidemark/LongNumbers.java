@@ -52,10 +52,6 @@ final class LongNumbers {
         return values[number];
     }
 
-    int size() {
-        return size;
-    }
-
     private int find(long value) {
         for (int slot = hashing.slot(value, shift);; slot = slot + 1 & slots.length - 1) {
             int number = slots[slot] - 1;

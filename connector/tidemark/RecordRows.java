@@ -3,13 +3,12 @@ package tidemark;
 import java.util.Arrays;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /** The rows of one record: one for each set of events that it belongs to, and one if it is rejected. */
 final class RecordRows {
     private final FoldSpec spec;
-    private final StructType judged;
+    private final boolean[] areTexts;
     private final int rejectedFields;
     /** The sets in which each record is a group of its own, and their rows. */
     private final int[] sets;
@@ -21,7 +20,7 @@ final class RecordRows {
 
     RecordRows(FoldSpec spec, StructType judged, StructType folded) {
         this.spec = spec;
-        this.judged = judged;
+        areTexts = spec.areTexts(judged);
         rejectedFields = ((StructType) judged.fields()[FoldSpec.REJECTED].dataType()).length();
         sets = IntStream.range(0, spec.sets().size()).filter(set -> spec.sets().get(set).isOfEvents()).toArray();
         ofEvents = Arrays.stream(sets).mapToObj(set -> new FoldedRow(spec, folded, set)).toArray(FoldedRow[]::new);
@@ -71,7 +70,6 @@ final class RecordRows {
         if (record.isNullAt(ordinal)) {
             return null;
         }
-        boolean isText = judged.fields()[ordinal].dataType().equals(DataTypes.StringType);
-        return isText ? record.getUTF8String(ordinal) : (Object) record.getLong(ordinal);
+        return areTexts[key] ? record.getUTF8String(ordinal) : (Object) record.getLong(ordinal);
     }
 }

@@ -5,7 +5,6 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -50,9 +49,9 @@ final class TaskGroups {
         int sets = spec.sets().size();
         packed = new PackedNumbers(spec, memory, hashing, block);
         texts = new TextNumbers[spec.keys()];
+        boolean[] areTexts = spec.areTexts(judged);
         for (int key = 0; key < texts.length; key++) {
-            boolean isText = judged.fields()[FoldSpec.KEYS + key].dataType().equals(DataTypes.StringType);
-            texts[key] = isText ? new TextNumbers(memory, hashing, block) : null;
+            texts[key] = areTexts[key] ? new TextNumbers(memory, hashing, block) : null;
         }
         combinations = new LongNumbers[sets][];
         tables = new GroupTable[sets];

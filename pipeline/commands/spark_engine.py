@@ -10,16 +10,12 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from tidemark.pipeline.runtime.spark import spark_session
+from tidemark.pipeline.runtime.spark import DELTA, is_in_s3, spark_session
 from tidemark.pipeline.runtime.spark_errors import cause_in, is_of_spark
 from tidemark.pipeline.settings.model import SparkSettings
 from tidemark.pipeline.verifier.query_engines import Connect, Expected, columns_sql, violations_in
 from tidemark.pipeline.verifier.verification import Row
 
-_WITH_DELTA: Final = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-}
 _DIALECT: Final = {
     "spark.sql.ansi.enabled": "true",
     # `partition` is a word of Spark's SQL.
@@ -30,9 +26,9 @@ _DIALECT: Final = {
 
 def on_spark(settings: SparkSettings, warehouse: str) -> Connect:
     """Returns the engine of a new session with Delta, or of the session of spark-submit. Raises SetUpError."""
-    jars = ("delta", "s3") if warehouse.startswith(("s3:", "s3a:")) else ("delta",)
+    jars = ("delta", "s3") if is_in_s3(warehouse) else ("delta",)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    session = spark_session(settings.model_copy(update={"conf": _WITH_DELTA | settings.conf}), jar_sets=jars)
+    session = spark_session(settings.model_copy(update={"conf": DELTA | settings.conf}), jar_sets=jars)
     return lambda tables: SparkEngine(session, tables)
 
 

@@ -56,6 +56,11 @@ _ALWAYS: Final = {
     "spark.ui.retainedJobs": "200",
     "spark.ui.retainedStages": "200",
 }
+DELTA: Final = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+"""The properties of a session that reads tables, by Delta's guide; it needs the jars `delta`."""
 _LOOPBACK: Final = "127.0.0.1"
 CLOSED: Final = {
     "spark.driver.host": _LOOPBACK,
@@ -125,8 +130,13 @@ def spark_session(
 
 def jar_sets_of(settings: Settings) -> tuple[str, ...]:
     """Returns the sections of jars.lock that a service needs: `s3` only if executors write to a warehouse in S3."""
-    is_shared = settings.spark.large == "executors" and settings.warehouse.startswith(("s3:", "s3a:"))
+    is_shared = settings.spark.large == "executors" and is_in_s3(settings.warehouse)
     return (SPARK_JARS, "s3") if is_shared else (SPARK_JARS,)
+
+
+def is_in_s3(warehouse: str) -> bool:
+    """Returns whether Spark needs the jars `s3` to access the tables of a warehouse."""
+    return warehouse.startswith(("s3:", "s3a:"))
 
 
 def given_properties(settings: SparkSettings) -> dict[str, str]:

@@ -7,11 +7,12 @@ service can be stopped between any two of its steps, and nothing of it is patche
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
+from operator import methodcaller
 from pathlib import Path
 
 from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
+from deltalake.table import TableAlterer
 
 from tests.support.waiting import PATIENCE_S, wait_for
 
@@ -30,43 +31,27 @@ class Refusal:
 def refusing(warehouse: Path, refusals: Sequence[Refusal]) -> Iterator[None]:
     """Within the context the tables refuse; after it they are well again."""
     for refusal in refusals:
-        _commit(partial(_refuse, warehouse, refusal), "a constraint")
+        _alter(warehouse, refusal.table, methodcaller("add_constraint", {NAME: refusal.condition}))
     yield
     for refusal in refusals:
-        _commit(partial(_take_again, warehouse, refusal), "the end of a constraint")
+        _alter(warehouse, refusal.table, methodcaller("drop_constraint", NAME))
 
 
 @contextmanager
 def undeletable(warehouse: Path, name: str) -> Iterator[None]:
     """Within the context rows of a table cannot be removed."""
-    _commit(partial(_set_append_only, warehouse, name, "true"), "a property")
+    _alter(warehouse, name, methodcaller("set_table_properties", {"delta.appendOnly": "true"}))
     yield
-    _commit(partial(_set_append_only, warehouse, name, "false"), "the end of a property")
+    _alter(warehouse, name, methodcaller("set_table_properties", {"delta.appendOnly": "false"}))
 
 
-def _refuse(warehouse: Path, refusal: Refusal) -> None:
-    _table(warehouse, refusal.table).alter.add_constraint({NAME: refusal.condition})
-
-
-def _take_again(warehouse: Path, refusal: Refusal) -> None:
-    _table(warehouse, refusal.table).alter.drop_constraint(NAME)
-
-
-def _set_append_only(warehouse: Path, name: str, value: str) -> None:
-    _table(warehouse, name).alter.set_table_properties({"delta.appendOnly": value})
-
-
-def _commit(change: Callable[[], None], what: str) -> None:
-    """Makes a change, again if a service committed in between."""
+def _alter(warehouse: Path, name: str, change: Callable[[TableAlterer], None]) -> None:
+    """Changes a table, again if a service committed in between."""
 
     def has_landed() -> bool:
         with suppress(CommitFailedError):
-            change()
+            change(DeltaTable(str(warehouse / name)).alter)
             return True
         return False
 
-    wait_for(has_landed, PATIENCE_S, what)
-
-
-def _table(warehouse: Path, name: str) -> DeltaTable:
-    return DeltaTable(str(warehouse / name))
+    wait_for(has_landed, PATIENCE_S, f"a change of {name}")
