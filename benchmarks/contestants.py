@@ -72,6 +72,7 @@ def contestants(
         Job.FLINK_SQL: [
             Contestant(Job.FLINK_SQL, "Flink, SQL"),
             Contestant(Job.FLINK_SQL, "Flink, SQL, three windows", reports=Reports.DEFAULT),
+            Contestant(Job.FLINK_SQL, "Flink, SQL, ten windows", reports=Reports.SITE),
             Contestant(Job.FLINK_SQL, "Flink, SQL, eight windows", reports=Reports.ALL_KEYS),
         ],
         Job.FLINK_DATASTREAM: [Contestant(Job.FLINK_DATASTREAM, "Flink, DataStream")],
@@ -85,6 +86,7 @@ def _ours(batches: Sequence[int | None]) -> list[Contestant]:
     return [
         *(Contestant(Job.OURS, ONE_REPORT, batch) for batch in batches),
         Contestant(Job.OURS, THREE_REPORTS, batches[0], reports=Reports.DEFAULT),
+        Contestant(Job.OURS, "tidemark, ten reports", batches[0], reports=Reports.SITE),
         Contestant(Job.OURS, "tidemark, eight reports", batches[0], reports=Reports.ALL_KEYS),
     ]
 

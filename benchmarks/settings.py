@@ -5,6 +5,7 @@ from typing import Any
 
 from benchmarks.task import Task
 from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.settings.report_settings import OWN_KEYS
 
 
 def service_settings(task: Task, warehouse: Path, batch: dict[str, Any]) -> Settings:
@@ -20,6 +21,8 @@ def service_settings(task: Task, warehouse: Path, batch: dict[str, Any]) -> Sett
     }
     window = task.window or None
     sections["reports"] = {name: {"keys": [*keys], "window": window} for name, keys in task.keys.items()}
+    if others := sorted({key for keys in task.keys.values() for key in keys} - {*OWN_KEYS}):
+        sections["dimensions"] = {name: name for name in others}
     if task.format != "avro":
         sections["schemas"] = {"format": task.format}
     if task.deduplicate != "off":

@@ -20,6 +20,13 @@ READY: Final = "ready"
 """The file that a process which does not end writes to its work folder once it has started."""
 
 
+_OF_A_SITE: Final = (
+    *((c.EVENT_TYPE,), ("referrer",), ("user_agent",), ("element_id",)),
+    *((c.PAGE_URL, c.EVENT_TYPE), ("referrer", c.PAGE_URL), ("user_agent", c.EVENT_TYPE)),
+)
+"""Keys of reports in addition to the default reports."""
+
+
 class Reports(StrEnum):
     """The results of a contestant."""
 
@@ -27,6 +34,8 @@ class Reports(StrEnum):
     """Page views per user."""
     DEFAULT = "three"
     """The default reports: by user, by page, and of the site."""
+    SITE = "ten"
+    """Ten reports of a site, by six fields and some pairs of them."""
     ALL_KEYS = "eight"
     """One report for each set of the three keys."""
 
@@ -38,6 +47,8 @@ class Reports(StrEnum):
                 return {PAGE_VIEWS.name: DEFAULT_REPORTS[PAGE_VIEWS.name].keys}
             case Reports.DEFAULT:
                 return {name: report.keys for name, report in DEFAULT_REPORTS.items()}
+            case Reports.SITE:
+                return Reports.DEFAULT.keys | {f"by_{'_and_'.join(keys)}": keys for keys in _OF_A_SITE}
             case Reports.ALL_KEYS:
                 names = (c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
                 others = chain.from_iterable(combinations(names, count) for count in range(len(names) + 1))

@@ -12,6 +12,7 @@ from tidemark.pipeline.decoding.decode import decoded, reader
 from tidemark.pipeline.errors import SetUpError, Unreachable
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.fold.casts_of_texts import require_no_cast_of_text
+from tidemark.pipeline.fold.dimension_columns import paths_of, require_single_values
 from tidemark.pipeline.fold.fold_plan import FoldPlan
 from tidemark.pipeline.fold.pseudonym_columns import ToPseudonym, pseudonymizer
 from tidemark.pipeline.fold.record_columns import BatchContext, named_sql
@@ -173,6 +174,11 @@ def plan_fold(
     sql = {f"reports.{report.name}.where": report.where for report in policy.reports}
     conditions = {name: text for name, text in {**sql, "time.marker": policy.strategy.marker}.items() if text}
     no_records = spark.createDataFrame([], "key binary, value binary, partition int, offset long, kafka_timestamp long")
+    if policy.dimensions:
+        events = reader(schemas, named_sql(policy), paths_of(policy.dimensions))
+        require_single_values(
+            decoded(no_records, events.plan).select(*events.columns), events.missing, policy.dimensions
+        )
     try:
         plan = FoldPlan(schemas, policy, partitions, to_pseudonym, chunk_bytes=tuning.chunk_bytes)
         plan.fold(decoded(no_records, plan.decoding_plan), BatchContext(None, 0))
@@ -194,7 +200,7 @@ def schema_store(settings: Settings, warehouse: str = "") -> SchemaStore:
     """
     registry = Registry(settings.schemas.registry, _subject_of(settings)) if settings.schemas.registry.url else None
     policy = settings.policy()
-    return SchemaStore(schemas_of(settings), registry, warehouse, named_sql(policy))
+    return SchemaStore(schemas_of(settings), registry, warehouse, named_sql(policy), paths_of(policy.dimensions))
 
 
 def _subject_of(settings: Settings) -> str:

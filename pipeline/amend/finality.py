@@ -76,7 +76,7 @@ class Finality:
         """Returns whether no window in `missed` meets a session of the event's keys that may still change."""
         # Events in time are later than `final` less the gap, so they join no session that ends before.
         last = self.until[report.name] - windows.gap_ms
-        keys = tuple(event[key] for key in report.keys)
+        keys = report.keys_of({report.stored_as.get(name, name): value for name, value in event.items()})
         return all(
             lateness.is_closed(end, last)
             and not any(first <= end and start <= until for first, until in self._open(report, windows)[keys])
@@ -95,7 +95,7 @@ class Finality:
         """Returns sessions that end after `final` and start by `latest`: of the panes, then the published ones."""
         kind, panes = SessionKind(report), DeltaTable(PANES.uri(self._warehouse))
         for some in kind.key_ranges_sql(report.keys, kind.files(panes, self._batch).rows):
-            sessions = kind.sessions(panes_sql(report.name, self._batch, some), panes, after=final)
+            sessions = kind.sessions(panes_sql(report, self._batch, some), panes, after=final)
             for row in sessions.filter(pc.less_equal(sessions[c.FIRST_TIME], latest)).to_pylist():
                 yield {**row, "start_ms": row[c.FIRST_TIME], "end_ms": row[c.LAST_TIME] + windows.gap_ms}
         keys = "".join(f"{key}, " for key in report.keys)

@@ -158,7 +158,7 @@ def _filtered(events: DataFrame, chosen: LetterSelection) -> DataFrame:
 def _added(event: Row, consumer: Consumer, missed: Sequence[Window], final: int) -> list[Row]:
     """Returns the rows that an event adds: one for each window in `missed`; windows are final up to `final`."""
     click = event[c.EVENT_TYPE] == "click"
-    keys = {key: event[key] for key in {*consumer.fold_keys}}
+    keys = {consumer.stored_as.get(key, key): event[key] for key in {*consumer.fold_keys}}
     position = {name: event[name] for name in (c.TOPIC, c.PARTITION, c.OFFSET)}
     added = {c.PAGE_VIEWS: int(not click), c.CLICKS: int(click), c.LATE_EVENTS: 1, c.CLOSED_UNTIL: final}
     fixed = {c.REPORT: consumer.name, c.EVENT_TIME: event[c.TIME], **position, **keys, **added}

@@ -37,14 +37,20 @@ class Reader:
     """The names of `columns`."""
     same_as_user: Collection[str]
     """Names among `names` that are the user under another name."""
+    missing: Collection[str] = ()
+    """Paths that no schema has: their columns are null."""
 
 
-def projection_of(schemas: EventSchemas, sql: str = "") -> OwnProjection | MappedProjection:
-    """Returns how events in Avro are read: the fields that every event needs, and those that `sql` names.
+def projection_of(
+    schemas: EventSchemas, sql: str = "", paths: Collection[str] = ()
+) -> OwnProjection | MappedProjection:
+    """Returns how events in Avro are read: the fields that every event needs, those that `sql` names, those at `paths`.
 
     It needs no Spark. Raises SetUpError if a schema lacks a needed field, or Spark cannot read a field.
     """
-    return (OwnProjection if schemas.fields.are_default else MappedProjection)(schemas, sql)
+    if schemas.fields.are_default and not paths:
+        return OwnProjection(schemas, sql)
+    return MappedProjection(schemas, sql, paths)
 
 
 def may_have_field(schemas: EventSchemas, name: str) -> bool:
@@ -54,14 +60,18 @@ def may_have_field(schemas: EventSchemas, name: str) -> bool:
     return name in FieldNames({str(of): json.loads(normal_schema(of, text)) for of, text in schemas.texts.items()})
 
 
-def reader(schemas: EventSchemas, sql: str = "") -> Reader:
-    """Returns the reader of the fields that every event needs, and those that `sql` names. Raises SetUpError."""
+def reader(schemas: EventSchemas, sql: str = "", paths: Collection[str] = ()) -> Reader:
+    """Returns the reader of the fields that every event needs, those that `sql` names, and those at dotted `paths`.
+
+    The column of a path has it as name. Raises SetUpError if a schema lacks a needed field.
+    """
     if schemas.format == "json":
-        fields = JsonProjection(schemas.fields, sql)
+        fields = JsonProjection(schemas.fields, sql, paths)
         return Reader(fields.plan, fields.columns(), fields.names, fields.same_as_user())
-    read = projection_of(schemas, sql)
+    read = projection_of(schemas, sql, paths)
     plan = read.plan | {"long_ids": schemas.has_long_ids, "id_headers": schemas.id_headers}
-    return Reader(json.dumps(plan), read.columns(), read.names, read.same_as_user())
+    missing = read.missing if isinstance(read, MappedProjection) else ()
+    return Reader(json.dumps(plan), read.columns(), read.names, read.same_as_user(), missing)
 
 
 def decoded(rows: DataFrame, plan: str) -> DataFrame:

@@ -1,21 +1,14 @@
 """One field under several names: versions of a record may rename a field and list its old name among its aliases."""
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Any, Final
+from typing import Any
 
 from tidemark.pipeline.errors import SetUpError
 
 Positions = Mapping[str, int]
 """The position of a field in versions of a record, by schema id; without the versions that lack it."""
-
-
-_NO_FIELD: Final = re.compile(
-    r"""[rR]'[^']*' | [rR]"[^"]*" | '(?:\\.|[^'\\])*' | "(?:\\.|[^"\\])*" | \w+\s*\(""", re.DOTALL | re.VERBOSE
-)
-"""Text literals and calls of functions in Spark's SQL."""
 
 
 class FieldNames:
@@ -88,8 +81,3 @@ def require_distinct(fields: Mapping[str, Positions]) -> None:
         else:
             continue
         raise SetUpError(f"{first} and {second} {problem}: name only one of them in conditions and in schemas.mapping")
-
-
-def words_of(sql: str) -> set[str]:
-    """Returns the words of SQL that may be names of fields: those outside text literals, without names of functions."""
-    return set(re.findall(r"\w+", _NO_FIELD.sub(" ", sql)))

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final
@@ -10,9 +10,9 @@ from typing import Any, Final
 from pyspark.sql import Column
 
 from tidemark.pipeline import columns as c
-from tidemark.pipeline.decoding.field_names import words_of
 from tidemark.pipeline.decoding.mapping import event_type_column, iso_millis, needed_columns, user_column, user_roles
 from tidemark.pipeline.decoding.projection import decoded_column
+from tidemark.pipeline.decoding.sql_words import words_of
 from tidemark.pipeline.errors import SetUpError
 from tidemark.schemas.fields import EventFields, TimeUnit
 
@@ -53,8 +53,11 @@ class _JsonField:
 class JsonProjection:
     """Reads events in JSON."""
 
-    def __init__(self, fields: EventFields, sql: str) -> None:
-        """Reads user, time, kind and the fields that `sql` names. Raises SetUpError if names differ only in case."""
+    def __init__(self, fields: EventFields, sql: str, paths: Collection[str] = ()) -> None:
+        """Reads user, time, kind, the fields that `sql` names, and texts at `paths`.
+
+        Raises SetUpError if names differ only in case.
+        """
         self._mapping = fields
         words = _names_in(sql)
         self._roles = {role.name: role for role in _mapped(fields, words)}
@@ -64,6 +67,7 @@ class JsonProjection:
             if name.lower() not in _OWN
         }
         _require_distinct([*self._further])
+        self._further |= {path: _JsonField(f"field {path}", path.split("."), "text") for path in sorted({*paths})}
 
     @property
     def plan(self) -> str:
@@ -86,8 +90,8 @@ class JsonProjection:
         return [*needed, *optional, *(field.column.alias(name) for name, field in self._further.items())]
 
     def same_as_user(self) -> set[str]:
-        """Returns the names of further fields that are the user, or have the user inside."""
-        return {user.partition(".")[0] for user in self._mapping.users} & self._further.keys()
+        """Returns the names of further fields that are the user, have the user inside, or are inside of it."""
+        return {name for name in self._further if any(_meet(name, user) for user in self._mapping.users)}
 
 
 def _times(columns: Mapping[str, Column]) -> list[Column]:
@@ -110,6 +114,11 @@ def _mapped(fields: EventFields, words: set[str]) -> Iterator[_JsonField]:
     for name, path in ((c.PAGE_URL, fields.page), (c.EVENT_ID, fields.event_id)):
         if name in words:
             yield _JsonField(name, path.split("."), "id")
+
+
+def _meet(path: str, other: str) -> bool:
+    """Returns whether a dotted path leads to the same field as another, or is a part of it."""
+    return f"{path}.".startswith(f"{other}.") or f"{other}.".startswith(f"{path}.")
 
 
 def _names_in(sql: str) -> set[str]:

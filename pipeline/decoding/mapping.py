@@ -10,9 +10,9 @@ from pyspark.sql import functions as F
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.decoding.alignment import AlignedField, Alignment, DecodedColumn
 from tidemark.pipeline.decoding.common_type import name_of, without_null
-from tidemark.pipeline.decoding.field_names import words_of
 from tidemark.pipeline.decoding.field_paths import aligned_along, along, column_inside, missing_in, type_inside
 from tidemark.pipeline.decoding.projection import MISSING_TYPE, UNKNOWN_TYPE, decoded_column
+from tidemark.pipeline.decoding.sql_words import words_of
 from tidemark.pipeline.errors import SetUpError
 from tidemark.schemas.fields import VISIT, EventFields, EventSchemas, TimeUnit
 from tidemark.schemas.time_texts import TIME_TEXT
@@ -56,13 +56,16 @@ class _Leaf:
 class MappedProjection:
     """Reads events whose fields have other names, types and paths than Tidemark's own."""
 
-    def __init__(self, schemas: EventSchemas, sql: str) -> None:
-        """Reads user, time, kind and the fields that `sql` names. Raises SetUpError if a field does not fit."""
+    def __init__(self, schemas: EventSchemas, sql: str, inner: Collection[str] = ()) -> None:
+        """Reads user, time, kind, the fields that `sql` names, and those at the dotted paths `inner`.
+
+        Raises SetUpError if a field does not fit.
+        """
         self._mapping = schemas.fields
         words = words_of(sql)
         paths = dict(_paths(self._mapping, words))
         mapped = {c.USER_ID, c.EVENT_TIME, c.EVENT_TYPE, c.PAGE_URL, *({c.EVENT_ID} & paths.keys())}
-        aligned, outside = aligned_along(schemas.texts, paths.values(), words - mapped)
+        aligned, outside = aligned_along(schemas.texts, [*paths.values(), *inner], words - mapped)
         self._leaves = _leaves(paths, aligned, outside)
         self._time_unit = _unit(self._leaves["time"], self._mapping.time_unit)
         # A text or list that has mapped fields inside is read as a whole, so SQL may name it, too.
@@ -73,6 +76,12 @@ class MappedProjection:
         for name, path in self._further.items():
             if path not in columns:
                 columns[path] = aligned.fields[name].decoded_as(aligned.type_of(aligned.fields[name]))
+        leaves = {path: _inner_leaf(path, aligned, outside[path]) for path in sorted({*inner})}
+        self._inner = {path: leaf for path, leaf in leaves.items() if leaf is not None}
+        self.missing = leaves.keys() - self._inner.keys()
+        """The paths that no schema has."""
+        for leaf in self._inner.values():
+            columns.setdefault(leaf.field.path, leaf.field.decoded_as(leaf.read))
         self.plan = aligned.plan([_IS_READ, *columns.values()])
         """How the connector decodes the fields."""
 
@@ -81,7 +90,16 @@ class MappedProjection:
         """Returns the names of `columns`."""
         page = [c.PAGE_URL] if "page" in self._leaves else []
         event_id = [c.EVENT_ID] if c.EVENT_ID in self._leaves else []
-        return [c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME, *page, *event_id, *self._further]
+        return [
+            c.EVENT_TYPE,
+            c.USER_ID,
+            c.EVENT_TIME,
+            *page,
+            *event_id,
+            *self._further,
+            *self._inner,
+            *sorted(self.missing),
+        ]
 
     def columns(self) -> Sequence[Column]:
         """Returns event type, user, time and further decoded fields; all null if nothing was decoded."""
@@ -93,12 +111,16 @@ class MappedProjection:
             columns.append(raw["page"].alias(c.PAGE_URL))
         if c.EVENT_ID in raw:
             columns.append(raw[c.EVENT_ID].alias(c.EVENT_ID))
-        return [*columns, *(decoded_column(path).alias(name) for name, path in self._further.items())]
+        further = (decoded_column(path).alias(name) for name, path in self._further.items())
+        inner = (leaf.column.alias(path) for path, leaf in self._inner.items())
+        missing = (F.lit(None).cast("string").alias(path) for path in sorted(self.missing))
+        return [*columns, *further, *inner, *missing]
 
     def same_as_user(self) -> set[str]:
         """Returns the other names that the user has in a version."""
         users = {leaf.field.path[:1] for role, leaf in self._leaves.items() if _is_user(role)}
-        return {name for name, path in self._further.items() if path in users}
+        inner = {path for path, leaf in self._inner.items() if leaf.field.path[:1] in users}
+        return {name for name, path in self._further.items() if path in users} | inner
 
     def _time(self, raw: Column) -> Column:
         """Returns milliseconds, null if the value is not a time; never an error, because the values are foreign."""
@@ -222,6 +244,16 @@ def _leaf(role: str, name: str, aligned: Alignment, outside: int) -> _Leaf:
     written = [without_null(kind) for kind in field.kinds.values()]
     kind = _read_as(role, name, written)
     return _Leaf(name, field, kind, (), kind, written)
+
+
+def _inner_leaf(name: str, aligned: Alignment, outside: int) -> _Leaf | None:
+    """Returns the field with the dotted path `name`, of any type; None if no schema has it. Raises SetUpError."""
+    names = name.split(".")
+    if len(missing_in(names[:outside], aligned)) == len(aligned.writers):
+        return None
+    *_, field = along(names[:outside], aligned.fields)
+    read, inside = aligned.type_of(field), names[outside:]
+    return _Leaf(name, field, read, inside, type_inside(read, inside, f"a dimension has the path {name}"), ())
 
 
 def _read_as(role: str, name: str, written: Sequence[Any]) -> Any:

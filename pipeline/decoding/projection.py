@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.decoding.alignment import Alignment, Path
 from tidemark.pipeline.decoding.common_type import name_of
-from tidemark.pipeline.decoding.field_names import words_of
+from tidemark.pipeline.decoding.sql_words import words_of
 from tidemark.pipeline.errors import SetUpError
 from tidemark.schemas.fields import EventSchemas
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from tidemark.pipeline.event_time.dimensions import Dimension
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.strategies import Strategy
 from tidemark.pipeline.event_time.user_totals import UserTotals
@@ -85,3 +86,8 @@ class Policy:
     def consumers(self) -> tuple[Consumer, ...]:
         """All readers of panes: the reports, and the totals if there are any."""
         return (*self.reports, *([self.totals] if self.totals else []))
+
+    @property
+    def dimensions(self) -> list[Dimension]:
+        """The dimensions of all reports, each once."""
+        return [*dict.fromkeys(dimension for report in self.reports for dimension in report.dimensions)]

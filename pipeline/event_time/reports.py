@@ -1,10 +1,12 @@
 """A report: its events, keys, windows, measures and allowed lateness."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.dimensions import STORED, Dimension, Type
 from tidemark.pipeline.event_time.windows.base import Terms
 from tidemark.pipeline.measures import COUNTS, MEASURES, TIMES, Display, Join, Measure, Part
 
@@ -20,13 +22,15 @@ class Report(Terms):
     windows: "AnyWindows"
     allowed_lateness_ms: int
     keys: tuple[str, ...] = ("user_id",)
-    """Any of `user_id`, `page_url` and `event_type`; without keys there is one row per window."""
+    """Any of `user_id`, `page_url`, `event_type`, and its dimensions; without keys there is one row per window."""
     where: str = ""
     """SQL condition over an event's fields; only events that fulfil it belong to the report."""
     measures: tuple[str, ...] = ("page_views", "clicks")
     """Names of `MEASURES`: the columns of the table in addition to keys and windows."""
     session_gap_ms: int = 0
     closed_before_ms: int = rules.NO_WATERMARK
+    dimensions: tuple[Dimension, ...] = ()
+    """The keys that are dimensions, in the order of their names."""
 
     @property
     def chosen_measures(self) -> tuple[Measure, ...]:
@@ -50,13 +54,45 @@ class Report(Terms):
     @property
     def fold_keys(self) -> tuple[str, ...]:
         """The columns by which the fold groups a batch: the keys, and what a measure needs in addition."""
-        return tuple(sorted({*self.keys, *(measure.by for measure in self.chosen_measures if measure.by)}))
+        columns = {dimension.name: dimension.column for dimension in self.dimensions}
+        keys = (columns.get(key, key) for key in self.keys)
+        return tuple(sorted({*keys, *(measure.by for measure in self.chosen_measures if measure.by)}))
+
+    @property
+    def stored_as(self) -> Mapping[str, str]:
+        """The columns of `panes` and `corrections` by columns of the fold, of those that have another name there."""
+        return {dimension.column: stored for dimension, stored in self._stored()}
+
+    @property
+    def stored_keys(self) -> Mapping[str, str]:
+        """The columns of `panes` and `corrections` by names of dimensions."""
+        return {dimension.name: stored for dimension, stored in self._stored()}
+
+    @property
+    def types(self) -> Mapping[str, Type]:
+        """The types of keys that are no texts."""
+        return {dimension.name: dimension.type for dimension in self.dimensions if dimension.type is not Type.TEXT}
+
+    @property
+    def typed_keys_sql(self) -> str:
+        """SQL of the dimensions, by name and in their types, over `panes` or `corrections`: each after a comma."""
+        return "".join(f", {dimension.typed_sql(stored)} AS {dimension.name}" for dimension, stored in self._stored())
+
+    def key_sql(self, key: str, table: str) -> str:
+        """Returns SQL of a key in its type, of the `panes` or `corrections` called `table`."""
+        stored = {dimension.name: dimension.typed_sql(f"{table}.{name}") for dimension, name in self._stored()}
+        return stored.get(key, f"{table}.{key}")
+
+    def keys_of(self, pane: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Returns the values of the keys in a row of `panes` or `corrections`."""
+        stored = {dimension.name: dimension.type.value_of(pane[name]) for dimension, name in self._stored()}
+        return tuple(stored[key] if key in stored else pane[key] for key in self.keys)
 
     @property
     def pane_keys(self) -> tuple[str, ...]:
-        """The columns by which its panes are grouped: the keys, and the user for measures of sessions."""
+        """The columns of `panes` by which they are grouped: the keys, and the user for measures of sessions."""
         users = (measure.by for measure in self.chosen_measures if measure.of_sessions)
-        return tuple(sorted({*self.keys, *users}))
+        return tuple(sorted({*(self.stored_keys.get(key, key) for key in self.keys), *users}))
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -88,6 +124,10 @@ class Report(Terms):
     def earliest_after(self, horizon: int) -> int:
         """Returns the earliest time in milliseconds with a window that ends after `horizon`."""
         return self.windows.earliest_after(horizon)
+
+    def _stored(self) -> list[tuple[Dimension, str]]:
+        """Returns each dimension and the column of `panes` that has its values as text."""
+        return [*zip(self.dimensions, STORED, strict=False)]
 
 
 def view_name(report: str) -> str:

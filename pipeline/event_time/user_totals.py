@@ -1,5 +1,6 @@
 """Totals of each user over all time, with the number of sessions: the other reader of panes in addition to reports."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -24,6 +25,9 @@ class UserTotals:
     where: ClassVar[str] = ""
     fold_keys: ClassVar[tuple[str, ...]] = ("user_id",)
     pane_keys: ClassVar[tuple[str, ...]] = ("user_id",)
+    stored_as: ClassVar[Mapping[str, str]] = {}
+    stored_keys: ClassVar[Mapping[str, str]] = {}
+    typed_keys_sql: ClassVar[str] = ""
     parts: ClassVar[tuple[Part, ...]] = (*COUNTS, *TIMES)
     keeps_events: ClassVar[bool] = False
     event_ms: ClassVar[int | None] = None

@@ -11,7 +11,9 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.dimensions import Dimension
 from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.fold.dimension_columns import text_of
 from tidemark.pipeline.fold.selection import Selection
 from tidemark.pipeline.runtime.pyspark_internals import null_if_it_fails
 
@@ -33,21 +35,23 @@ def fields_and_conditions(
     fields: Sequence[Column],
     names: Sequence[str],
     conditions: Mapping[str, str],
+    dimensions: Sequence[Dimension] = (),
     *,
     keeps_fields: bool = False,
 ) -> list[Selection]:
     """Returns selections that add an event's own fields and the values of `conditions` to the columns `others`.
 
-    `fields` are the event's, and have `names`; `conditions` maps SQL to the name of its column. `keeps_fields` adds all
-    fields as a struct.
+    `fields` are the event's, and have `names`; `conditions` maps SQL to the name of its column. The texts of
+    `dimensions` are added, too. `keeps_fields` adds all fields as a struct.
     """
     own = [name for name in names if name in _OWN]
-    if not conditions and not keeps_fields:
+    if not conditions and not dimensions and not keeps_fields:
         return [
             Selection([*_named(others), *(field for field, name in zip(fields, names, strict=True) if name in own)])
         ]
     evaluated = [_where_it_succeeds(F.expr(sql)).alias(name) for sql, name in conditions.items()]
-    struct = [F.struct(*map(F.col, names)).alias(FIELDS)] if keeps_fields else []
+    evaluated += [_where_it_succeeds(text_of(dimension)).alias(dimension.column) for dimension in dimensions]
+    struct = [F.struct(*(F.col(f"`{name}`") for name in names)).alias(FIELDS)] if keeps_fields else []
     kept = [F.col(f"`{_RECORD}`.{name}").alias(name) for name in others]
     return [
         Selection([F.struct(*_named(others)).alias(_RECORD), *fields]),
@@ -55,12 +59,12 @@ def fields_and_conditions(
     ]
 
 
-def _where_it_succeeds(condition: Column) -> Column:
-    """Returns the value of a condition, null for events for which Spark raises an error: no event may stop the others.
+def _where_it_succeeds(value: Column) -> Column:
+    """Returns the value of SQL over an event, null if Spark raises an error: no event may stop the others.
 
     As a branch it is not computed ahead together with equal parts of other conditions.
     """
-    return null_if_it_fails(F.when(F.col(c.EVENT_TIME).isNotNull(), condition), SparkSession.active())
+    return null_if_it_fails(F.when(F.col(c.EVENT_TIME).isNotNull(), value), SparkSession.active())
 
 
 def _named(columns: Mapping[str, Column]) -> Iterable[Column]:

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.dimensions import DIMENSION
 from tidemark.pipeline.event_time.event_ids import Longs
 from tidemark.pipeline.fold.duplicates import PARTITION_STEP
 from tidemark.pipeline.fold.grouping_sets import KEYS
@@ -64,7 +65,8 @@ def slices(rows: pa.Table, chunk_bytes: int) -> Iterator[pa.Table]:
 def spark_chunks(folded: DataFrame, size_bytes: int, chunk_bytes: int) -> Iterator[pa.Table]:
     """Yields the rows of a fold, about `size_bytes` of them, in chunks of about `chunk_bytes`."""
     jobs = _job_count(size_bytes, chunk_bytes)
-    job_of_row = F.pmod(F.xxhash64(*[name for name in _SPREAD_BY if name in folded.columns]), F.lit(jobs))
+    spread_by = [name for name in folded.columns if name in _SPREAD_BY or name.startswith(DIMENSION)]
+    job_of_row = F.pmod(F.xxhash64(*spread_by), F.lit(jobs))
     for job in range(jobs):
         yield from slices((folded if jobs == 1 else folded.where(job_of_row == job)).toArrow(), chunk_bytes)
 

@@ -61,12 +61,14 @@ def panes_frame(
 def _counts(rows: DataFrame, consumer: Consumer, groups: Groupings) -> DataFrame:
     is_late = F.col(c.FLAGS).isin(sorted(groups.late(consumer)))
     position = [c.RECORD_POSITION] if consumer.keeps_events else []
-    names = [*consumer.fold_keys, *position, *(part.name for part in consumer.parts)]
+    keys = {consumer.stored_as.get(name, name): F.col(name) for name in consumer.fold_keys}
+    names = [name for name in (*position, *(part.name for part in consumer.parts)) if name not in keys]
     pane, shift_ms, pane_ms = F.col(c.PANE_START), consumer.shift_ms, consumer.pane_ms
     if not consumer.keeps_events:
         pane = F.expr(f"(({c.PANE_START} + {shift_ms}) div {pane_ms}) * {pane_ms} - {shift_ms}")
     return rows.select(
         pane.alias(c.PANE_START),
+        *(column.alias(name) for name, column in keys.items()),
         *dict.fromkeys(names),
         F.when(is_late, F.col(c.RECORDS)).otherwise(0).cast("long").alias(c.LATE_EVENTS),
     )

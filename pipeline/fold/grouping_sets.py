@@ -71,7 +71,8 @@ class Groupings:
 
     def adds_up(self, consumer: Consumer) -> bool:
         """Whether several groups may be one row of a consumer's panes."""
-        return not consumer.keeps_events and {*self.sets[self.of(consumer)]} != {*consumer.pane_keys}
+        stored = {consumer.stored_as.get(key, key) for key in self.sets[self.of(consumer)]}
+        return not consumer.keeps_events and stored != {*consumer.pane_keys}
 
     def late(self, consumer: Consumer) -> set[int]:
         """Returns the flags of the consumer's events whose own window had fired before their batch started."""

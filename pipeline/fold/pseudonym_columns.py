@@ -47,8 +47,8 @@ def require_one_name(same_as_user: Iterable[str]) -> None:
     """Raises SetUpError if a field that is read is the user under another name."""
     if others := sorted(same_as_user):
         raise SetUpError(
-            f"a filter or marker names {others[0]}, which is another name of {c.USER_ID}, of which there are only "
-            "pseudonyms (privacy)"
+            f"a filter, marker or dimension names {others[0]}, which is another name of {c.USER_ID}, of which there "
+            "are only pseudonyms (privacy)"
         )
 
 
@@ -58,7 +58,7 @@ def stored_bytes(names: Sequence[str], to_pseudonym: ToPseudonym, frame: Column)
     `frame` is stored of a record with an unknown schema id.
     """
     user = to_pseudonym(F.col(c.USER_ID))
-    fields = [(user if name == c.USER_ID else F.col(f"{FIELDS}.{name}")).alias(name) for name in names]
+    fields = [(user if name == c.USER_ID else F.col(f"{FIELDS}.`{name}`")).alias(name) for name in names]
     event = F.to_json(F.struct(*fields)).cast("binary")
     check = F.col(c.CHECK)
     value = F.when(check.isin(_EVENT_CHECKS), event).when(check == int(Check.SCHEMA_ID), frame)

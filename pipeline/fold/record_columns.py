@@ -1,6 +1,6 @@
 """The first half of a fold, as columns: each record with its verdict and what the aggregation reads of it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,9 +13,11 @@ from tidemark.pipeline.decoding.projection import UNKNOWN_TYPE
 from tidemark.pipeline.decoding.wire_format import frame
 from tidemark.pipeline.event_time import lateness, rules
 from tidemark.pipeline.event_time.checks import Check, is_counted, moves_watermark
+from tidemark.pipeline.event_time.dimensions import Dimension
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.fold.conditions import condition_names, fields_and_conditions
 from tidemark.pipeline.fold.dead_letter_reader import stored_keys
+from tidemark.pipeline.fold.dimension_columns import named_sql_of, paths_of
 from tidemark.pipeline.fold.duplicates import id_columns, record_position, require_event_id
 from tidemark.pipeline.fold.erased_records import ErasedRecords
 from tidemark.pipeline.fold.grouping_sets import Groupings, groupings
@@ -69,14 +71,15 @@ class RecordColumns:
         ids = id_columns() if policy.deduplicate else []
         if ids:
             require_event_id(schemas)
-        events = reader(schemas, named_sql(policy, stored_keys(schemas) if to_pseudonym else ()))
+        sql = named_sql(policy, stored_keys(schemas) if to_pseudonym else ())
+        events = reader(schemas, sql, paths_of(policy.dimensions))
         self.decoding_plan = events.plan
         """See `Reader.plan`; for `TopicRanges` or `decoded`."""
         if to_pseudonym:
             require_one_name(events.same_as_user)
         self._stored_bytes = stored_bytes(events.names, to_pseudonym, frame(schemas)) if to_pseudonym else {}
         self._conditions = condition_names(policy)
-        self._read(events, keeps_fields=to_pseudonym is not None)
+        self._read(events, policy.dimensions, keeps_fields=to_pseudonym is not None)
         time = time_of(policy, F.col(NOW))
         check = check_of(schemas, policy, _late_checks(policy, time), F.col(NOW))
         check = erased.check(check) if erased else check
@@ -102,12 +105,12 @@ class RecordColumns:
         keyed = self._keyed_with_position if keeps_apart else self._keyed
         return keyed.apply(self._judged.apply(events))
 
-    def _read(self, events: Reader, *, keeps_fields: bool) -> None:
+    def _read(self, events: Reader, dimensions: Sequence[Dimension], *, keeps_fields: bool) -> None:
         """Builds the columns of decoded events; `keeps_fields` keeps all of their fields."""
         kafka = [c.KEY, c.VALUE, c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP]
         others = {name: F.col(name) for name in (*kafka, *_OF_BATCH)}
         self._flat = fields_and_conditions(
-            others, events.columns, events.names, self._conditions, keeps_fields=keeps_fields
+            others, events.columns, events.names, self._conditions, dimensions, keeps_fields=keeps_fields
         )
 
     def _group_columns(self) -> list[Column]:
@@ -148,8 +151,10 @@ class RecordColumns:
 def named_sql(policy: Policy, keys: Collection[str] = ()) -> str:
     """Returns SQL that names the `keys` and what a fold of `policy` needs in addition to what every event needs."""
     ids = [c.EVENT_ID] if policy.deduplicate else []
-    found = groupings(policy.consumers)
-    return ", ".join(filter(None, [policy.strategy.marker, *found.flags, *found.keys, *keys, *ids]))
+    found, dimensions = groupings(policy.consumers), policy.dimensions
+    own = [key for key in found.keys if key not in {dimension.column for dimension in dimensions}]
+    sql = [policy.strategy.marker, *found.flags, named_sql_of(dimensions), *own, *keys, *ids]
+    return ", ".join(filter(None, sql))
 
 
 def batch_value(value: int, partitions: int) -> Column:

@@ -43,7 +43,8 @@ def corrections_of(report: Report, corrections: DeltaTable, condition: str) -> l
     renamed = [part for part in measured if part.corrected != part.name]
     parts = "".join(f", {part.corrected} AS {part.name}" for part in renamed)
     return rows_of(
-        f"SELECT *{parts} FROM corrections WHERE report = '{report.name}' AND {condition} ORDER BY correction",  # noqa: S608 - ours
+        f"SELECT *{report.typed_keys_sql}{parts} FROM corrections "  # noqa: S608 - ours
+        f"WHERE report = '{report.name}' AND {condition} ORDER BY correction",
         corrections=corrections,
     )
 

@@ -60,7 +60,10 @@ class Corrections:
         # The newest correction may have been erased. Its id is not reused, because tables record that it was added.
         correction_id = max(newest, self._handle.last(CORRECTED_APP)) + 1
         fixed = {"correction": correction_id, "corrected_at": instants.now_ms()}
-        data = pa.Table.from_pylist([{**row, **fixed} for row in rows], schema=CORRECTIONS.schema)
+        existing = {field.name for field in self._handle.table.schema().fields}
+        # A table of an older version lacks the columns of dimensions, until a service with dimensions has started.
+        schema = pa.schema([field for field in CORRECTIONS.schema if field.name in existing])
+        data = pa.Table.from_pylist([{**row, **fixed} for row in rows], schema=schema)
         return self._handle.swap(data, by=None, transactions=[Transaction(CORRECTED_APP, correction_id)])
 
     def apply(self, kind: WindowKind[Any]) -> None:

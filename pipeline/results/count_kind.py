@@ -67,7 +67,7 @@ class CountKind(WindowKind[CountsDue]):
             return self.result_rows(query(full(Engine.DELTA_RS, parts), panes=tables.panes))
 
         files = self.files(tables.panes, batch)
-        written = self.by_executors(files, partial(full, parts=panes_sql(self.name, batch)))
+        written = self.by_executors(files, partial(full, parts=panes_sql(self.report, batch)))
         return PublicationPlan([ResultChunk(written or self.by_driver(files, batch, rows_from), None, is_last=True)])
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - no time ends them
@@ -79,7 +79,7 @@ class CountKind(WindowKind[CountsDue]):
             sql = f"WITH parts AS ({parts}), {windowed} SELECT {columns} FROM windowed WHERE {self.is_open_sql}"  # noqa: S608 - ours
             return as_panes(query(sql, panes=panes))
 
-        yield from self.rewrites(runs, panes, self.report.keys, unfinished_events)
+        yield from self.rewrites(runs, panes, self.report, self.report.keys, unfinished_events)
 
     @property
     def is_open_sql(self) -> str:

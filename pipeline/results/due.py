@@ -111,7 +111,7 @@ class WindowsToPublish:
 
     def _parts_sql(self) -> str:
         first, last = self.pane_range()
-        return panes_sql(self.report.name, self.batch, f"{c.PANE_START} BETWEEN {first} AND {last}")
+        return panes_sql(self.report, self.batch, f"{c.PANE_START} BETWEEN {first} AND {last}")
 
     def _panes_of(self, end: int) -> Sequence[int]:
         """Returns the starts of the panes of a window: at least its first, because SQL allows no empty list."""

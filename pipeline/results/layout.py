@@ -21,6 +21,7 @@ from tidemark.pipeline.tables.durable import mend
 from tidemark.pipeline.tables.handle import CommitFunction, Handle, create_table
 from tidemark.pipeline.tables.opening import report_from_json, report_to_json
 from tidemark.pipeline.tables.schemas import (
+    CORRECTIONS,
     DEAD_LETTERS,
     EVENT_IDS,
     OWN,
@@ -82,8 +83,8 @@ def _changes(table: DeltaTable, spec: TableSpec, properties: dict[str, str]) -> 
     if not properties.items() <= table.metadata().configuration.items():
         yield partial(table.alter.set_table_properties, properties, raise_if_not_exists=False)
     comments = {field.name: field.metadata.get(COMMENT) for field in table.schema().fields}
-    if spec is PANES:  # columns of newer measures: no row is of a report with these
-        new = [field for field in Schema.from_arrow(PANES.schema).fields if field.name not in comments]
+    if spec in (PANES, CORRECTIONS):  # columns of newer measures and keys: no row is of a report with these
+        new = [field for field in Schema.from_arrow(spec.schema).fields if field.name not in comments]
         yield from [partial(table.alter.add_columns, new)] if new else []
     if table.metadata().description != spec.about.description:
         yield partial(table.alter.set_table_description, spec.about.description)

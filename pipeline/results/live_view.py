@@ -24,7 +24,7 @@ WITH now AS (
   SELECT coalesce(max(watermark), {no_watermark}) AS watermark FROM {ledger}
   WHERE batch = (SELECT max(batch) FROM {ledger})
 ), parts AS (
-  SELECT panes.*, {reached} AS reached FROM {panes} AS panes CROSS JOIN now
+  SELECT panes.*{typed_keys}, {reached} AS reached FROM {panes} AS panes CROSS JOIN now
   WHERE panes.report = '{report}' AND panes.batch IN (SELECT batch FROM {ledger})
 ), {windowed}
 SELECT window_start, window_end, {keys}{measures}late_events, published_batch, {state} AS state
@@ -55,6 +55,7 @@ def live_sql(
         panes=engine.table(PANES, warehouse),
         result=engine.table(result_of(report), warehouse),
         report=report.name,
+        typed_keys=report.typed_keys_sql,
         windowed=kind.open_windows_sql(),
         reached=reached,
         is_open=kind.is_open_sql,
@@ -89,6 +90,8 @@ def _corrections_sql(report: Report, kind: WindowKind[Any], warehouse: str, engi
         end=engine.time(c.WINDOW_END_MS),
         done_keys="".join(f", result.{key} AS done_{key}" for key in report.keys),
         # A key may be null, in the result and in the correction.
-        same_keys="".join(f" AND (result.{key} IS NOT DISTINCT FROM done.{key})" for key in report.keys),
+        same_keys="".join(
+            f" AND (result.{key} IS NOT DISTINCT FROM {report.key_sql(key, 'done')})" for key in report.keys
+        ),
         equal_keys="".join(f" AND (done_{key} IS NOT DISTINCT FROM {key})" for key in report.keys),
     )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.measures import PARTS, Join
 from tidemark.pipeline.results.result_kind import as_panes
 
@@ -65,13 +66,15 @@ class PartialSessions:
         return values.take(pa.array(indices[join.reduceat(ranks, self._starts).astype(np.int64) - 1]))
 
 
-def sessions_as_panes(sessions: pa.Table, report: str) -> pa.Table:
-    """Returns sessions of a report as rows of `panes`.
+def sessions_as_panes(sessions: pa.Table, consumer: Consumer) -> pa.Table:
+    """Returns sessions of a report or of totals as rows of `panes`.
 
     The pane of a session starts at its last event: later events in that pane meet the session, and a start of the
     service reads from the starts of panes how late their events are.
     """
-    name = pa.repeat(pa.scalar(report), len(sessions))
+    name = pa.repeat(pa.scalar(consumer.name), len(sessions))
+    for key, stored in consumer.stored_keys.items():
+        sessions = sessions.append_column(stored, sessions[key].cast(pa.string()))
     return as_panes(sessions.append_column(c.REPORT, name).append_column(c.PANE_START, sessions[c.LAST_TIME]))
 
 

@@ -14,6 +14,7 @@ from deltalake import DeltaTable
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import lateness, rules
+from tidemark.pipeline.event_time.dimensions import STORED
 from tidemark.pipeline.event_time.firing import WindowsDue
 from tidemark.pipeline.event_time.lateness import Sql
 from tidemark.pipeline.event_time.windows.aligned import Aligned
@@ -39,14 +40,15 @@ from tidemark.pipeline.tables.schemas import PANES
 
 # Rows that are late for no window are merged; other rows only with rows of the same watermark.
 _MERGED_SQL: Final = """
-SELECT report, pane_start, user_id, page_url, event_type, {joined} max(batch) AS batch,
+SELECT report, pane_start, {keys}, {joined} max(batch) AS batch,
   sum(late_events) AS late_events, min(watermark) AS watermark, min(closed_until) AS closed_until,
   max(window_start_ms) AS window_start_ms, max(window_end_ms) AS window_end_ms
 FROM ({parts}) AS parts JOIN (VALUES {firsts}) AS firsts (pane, first_end) ON pane_start = pane
-GROUP BY report, pane_start, user_id, page_url, event_type,
+GROUP BY report, pane_start, {keys},
   CASE WHEN {had_fired} THEN watermark ELSE {never} END,
   CASE WHEN {had_fired} THEN closed_until ELSE {never} END
 """
+_KEYS: Final = (c.USER_ID, c.PAGE_URL, c.EVENT_TYPE, *STORED)
 _ALIGNED_SQL: Final = """windowed AS (
   SELECT parts.*, {period} + from_ms AS start_ms, {period} + to_ms AS end_ms
   FROM parts CROSS JOIN (VALUES {windows}) AS windows (from_ms, to_ms)
@@ -113,7 +115,7 @@ class PeriodicKind(WindowKind[WindowsDue]):
                 yield Merge([*group], None)
         if newest := worth_merging([run for run in runs if run.last_pane >= first], self._tuning.merged_runs):
             condition = f"{c.BATCH} >= {newest[0].first} AND {c.PANE_START} >= {first}"
-            yield Merge(newest, self._merged(panes_sql(self.name, newest[-1].last, condition), panes))
+            yield Merge(newest, self._merged(panes_sql(self.report, newest[-1].last, condition), panes))
 
     def touched_sql(self, windows: Sequence[Window]) -> str:
         """Returns an SQL condition: the row is of one of the windows."""
@@ -131,6 +133,7 @@ class PeriodicKind(WindowKind[WindowsDue]):
             had_fired=lateness.has_fired(Sql("first_end"), Sql(c.WATERMARK)),
             never=rules.NO_WATERMARK,
             joined=joined_parts_sql(self.report),
+            keys=", ".join(_KEYS),
         )
         return as_panes(with_merged_sketches(query(sql, panes=panes), self.report))
 

@@ -12,6 +12,7 @@ from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import lateness
 from tidemark.pipeline.event_time.firing import Firing
 from tidemark.pipeline.event_time.lateness import Sql
+from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.base import Window, Windows
 from tidemark.pipeline.measures import Join
@@ -71,7 +72,12 @@ class ResultKind(ABC, Generic[FiringT_contra]):
         """
 
     def rewrites(
-        self, runs: Sequence[Run], panes: DeltaTable, keys: Sequence[str], rewritten: Callable[[str], pa.Table]
+        self,
+        runs: Sequence[Run],
+        panes: DeltaTable,
+        consumer: Consumer,
+        keys: Sequence[str],
+        rewritten: Callable[[str], pa.Table],
     ) -> Iterator[Merge]:
         """Yields merges for results that compact all rows of a key at once: rarely all runs, else small runs unchanged.
 
@@ -80,16 +86,17 @@ class ResultKind(ABC, Generic[FiringT_contra]):
         many = self._tuning.merged_runs
         if worth_rewriting(runs, many):
             ranges = self.key_ranges_sql(keys, sum(run.rows for run in runs))
-            parts = [panes_sql(self.name, runs[-1].last, key_range) for key_range in ranges]
+            parts = [panes_sql(consumer, runs[-1].last, key_range) for key_range in ranges]
             yield Merge(runs, concatenated(parts, rewritten, PANES.schema))
         elif newest := worth_merging(runs[1:], many):
-            sql = panes_sql(self.name, newest[-1].last, f"batch >= {newest[0].first}")
+            sql = panes_sql(consumer, newest[-1].last, f"batch >= {newest[0].first}")
             yield Merge(newest, as_panes(query(sql, panes=panes)))
 
     def key_ranges_sql(self, keys: Sequence[str], rows: int) -> list[str]:
         """Returns SQL conditions that split the keys of `rows` rows of panes; each key fulfils exactly one."""
         count = statement_count(rows, self._tuning.statement_rows) if keys else 1
-        hashed = f"sha256(concat({', '.join(keys)}))"  # null counts as empty; twice as fast as md5
+        texts = (f"CAST({key} AS VARCHAR)" for key in keys)
+        hashed = f"sha256(concat({', '.join(texts)}))"  # null counts as empty; twice as fast as md5
         firsts = [f"X'{256 * index // count:02x}'" for index in range(1, count)]
         above = ["true", *(f"{hashed} >= {first}" for first in firsts)]
         below = [*(f"{hashed} < {first}" for first in firsts), "true"]
@@ -157,7 +164,7 @@ class WindowKind(ResultKind[FiringT_contra]):
 
         If there are many panes, it is called for one range of keys after the other.
         """
-        parts = [panes_sql(self.name, batch, keys) for keys in self.key_ranges_sql(self.report.keys, files.rows)]
+        parts = [panes_sql(self.report, batch, keys) for keys in self.key_ranges_sql(self.report.keys, files.rows)]
         return concatenated(parts, rows_from, self.spec.schema)
 
     def files(self, panes: DeltaTable, batch: int, bounds: Bounds = MappingProxyType({})) -> Files:

@@ -10,6 +10,7 @@ from deltalake import DeltaTable, Transaction
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.firing import PublicationState
+from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.instants import ms_of, utc_sql
 from tidemark.pipeline.results.spill import Spill
 from tidemark.pipeline.tables.handle import Handle
@@ -105,12 +106,15 @@ def statement_count(rows: int, statement_rows: int) -> int:
     return min(rows // statement_rows + 1, _MANY_STATEMENTS)
 
 
-def panes_sql(name: str, batch: int, condition: str = "true") -> str:
-    """Returns SQL of a consumer's rows in `panes` up to a committed batch that fulfil a condition.
+def panes_sql(consumer: Consumer, batch: int, condition: str = "true") -> str:
+    """Returns SQL of a consumer's rows in `panes` up to a committed batch that fulfil a condition on columns and keys.
 
     Uncommitted rows of older processes were removed when the epoch began.
     """
-    return f"SELECT * FROM panes WHERE report = '{name}' AND batch <= {batch} AND {condition}"  # noqa: S608 - our own names
+    of_consumer = f"FROM panes WHERE report = '{consumer.name}' AND batch <= {batch}"
+    if not consumer.typed_keys_sql:
+        return f"SELECT * {of_consumer} AND {condition}"
+    return f"SELECT * FROM (SELECT *{consumer.typed_keys_sql} {of_consumer}) AS keyed WHERE {condition}"  # noqa: S608 - our own names
 
 
 def values_sql(rows: Iterable[tuple[int, ...]]) -> str:

@@ -108,7 +108,9 @@ class SessionKind(WindowKind[SessionsDue]):
             return self.result_rows(windows.append_column(c.PUBLISHED_BATCH, published_by))
 
         if corrections:
-            rows: Rows = with_corrections(rows_from(panes_sql(self.name, batch)), corrections, self.report, grows=True)
+            rows: Rows = with_corrections(
+                rows_from(panes_sql(self.report, batch)), corrections, self.report, grows=True
+            )
         else:
             rows = self.by_driver(files, batch, rows_from)
         yield ResultChunk(rows, where, is_last=True)
@@ -117,9 +119,9 @@ class SessionKind(WindowKind[SessionsDue]):
         """Yields merges of runs to one row for each session that is not final."""
 
         def unfinished_sessions(parts: str) -> pa.Table:
-            return sessions_as_panes(self.sessions(parts, panes, after=final), self.name)
+            return sessions_as_panes(self.sessions(parts, panes, after=final), self.report)
 
-        yield from self.rewrites(runs, panes, self.report.keys, unfinished_sessions)
+        yield from self.rewrites(runs, panes, self.report, self.report.keys, unfinished_sessions)
 
     def open_windows_sql(self) -> str:
         """Returns SQL that joins the parts in panes to sessions, by window functions."""
@@ -157,7 +159,7 @@ class SessionKind(WindowKind[SessionsDue]):
         """Returns SQL of the sessions that are due."""
         reached = [rules.NO_WATERMARK, *(step.watermark for step in firing.steps)]
         return _RESULT_SQL.format(
-            parts=panes_sql(self.name, batch),
+            parts=panes_sql(self.report, batch),
             windowed=self.open_windows_sql(),
             start=engine.time("start_ms"),
             end=engine.time("end_ms"),
@@ -174,7 +176,15 @@ class SessionKind(WindowKind[SessionsDue]):
             keys=keys, joined=joined_parts_sql(self.report), parts=parts, never=rules.NO_WATERMARK
         )
         rows = query(sql, panes=panes)
-        return rows.cast(pa.schema([PANES.schema.field(name) for name in rows.column_names]))
+        typed = {dimension.name: dimension.type.arrow for dimension in self.report.dimensions}
+        return rows.cast(
+            pa.schema(
+                [
+                    pa.field(name, typed[name]) if name in typed else PANES.schema.field(name)
+                    for name in rows.column_names
+                ]
+            )
+        )
 
 
 def _first_to_reach(ends: Numbers, steps: Steps) -> Numbers:

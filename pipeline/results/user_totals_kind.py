@@ -93,7 +93,7 @@ class UserTotalsKind(ResultKind[TotalsDue]):
         self, batch: int, tables: Mapping[str, DeltaTable], filled: int | None, corrected: int
     ) -> Sequence[Callable[[], pa.Table]]:
         """Returns readers of rows of users who changed after batch `filled` (None: all) or correction `corrected`."""
-        since = f"SELECT user_id FROM ({panes_sql(self.name, batch, f'{c.BATCH} > {filled or 0}')}) AS parts"  # noqa: S608 - ours
+        since = f"SELECT user_id FROM ({panes_sql(self._totals, batch, f'{c.BATCH} > {filled or 0}')}) AS parts"  # noqa: S608 - ours
         if CORRECTIONS.name in tables and filled is not None:
             since += _CORRECTED_SINCE_SQL.format(report=self.name, corrected=corrected)
         ranges = self.key_ranges_sql(
@@ -106,7 +106,7 @@ class UserTotalsKind(ResultKind[TotalsDue]):
 
     def _totals_of(self, batch: int, condition: str, tables: Mapping[str, DeltaTable]) -> pa.Table:
         """Returns the rows of the users who fulfil an SQL condition."""
-        parts = panes_sql(self.name, batch, condition)
+        parts = panes_sql(self._totals, batch, condition)
         # Not in a variable, because memory has no room for the sessions and the totals of millions of users.
         totals = _by_user(
             pa.concat_tables([*self._sessions(parts, tables, final_before=0), self._corrected(tables, condition)])
@@ -119,12 +119,14 @@ class UserTotalsKind(ResultKind[TotalsDue]):
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - totals are never final
         """Yields merges to one row per user for sessions that ended before `cutoff`, and one row per other session."""
-        yield from self.rewrites(runs, panes, [c.USER_ID], lambda parts: self._compacted(parts, panes, cutoff))
+        yield from self.rewrites(
+            runs, panes, self._totals, [c.USER_ID], lambda parts: self._compacted(parts, panes, cutoff)
+        )
 
     def _compacted(self, parts: str, panes: DeltaTable, cutoff: int) -> pa.Table:
         final, others = self._sessions(parts, {PANES.name: panes}, cutoff)
-        users = sessions_as_panes(_by_user(final), self.name)
-        return pa.concat_tables([users, sessions_as_panes(others.drop_columns(c.SESSIONS), self.name)])
+        users = sessions_as_panes(_by_user(final), self._totals)
+        return pa.concat_tables([users, sessions_as_panes(others.drop_columns(c.SESSIONS), self._totals)])
 
     def _sessions(self, parts: str, tables: Mapping[str, DeltaTable], final_before: int) -> tuple[pa.Table, pa.Table]:
         """Splits the sessions of `parts`, SQL of panes, into those that ended before `final_before` (ms) and others.

@@ -26,16 +26,21 @@ class SchemaStore:
     """The known schemas; with a registry, new schemas are added."""
 
     def __init__(
-        self, known: EventSchemas, registry: Registry | None = None, warehouse: str = "", named_sql: str = ""
+        self,
+        known: EventSchemas,
+        registry: Registry | None = None,
+        warehouse: str = "",
+        named_sql: str = "",
+        paths: Collection[str] = (),
     ) -> None:
         """Starts with the schemas in `known`. Without a warehouse, nothing is stored.
 
-        A schema is usable if it has what an event and the conditions in `named_sql` need.
+        A schema is usable if it has what an event and the SQL in `named_sql` need, and can be read at `paths`.
         """
         self.known = known
         self._registry = registry
         self._warehouse = warehouse
-        self._named_sql = named_sql
+        self._needed = (named_sql, paths)
         self.unusable: dict[int, str] = {}
         """Reasons why schemas of the registry cannot be used, by schema id."""
         self._absent: dict[int, int] = {}
@@ -117,7 +122,7 @@ class SchemaStore:
                 continue
             try:
                 with_others = replace(self.known, texts={**self.known.texts, **usable, schema_id: answer})
-                projection_of(with_others, self._named_sql)
+                projection_of(with_others, *self._needed)
             except Exception as error:  # noqa: BLE001 - whatever is wrong with it, it is a rejection
                 self._reject(schema_id, one_line(error))
             else:

@@ -12,9 +12,11 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from tidemark.command_line.printable import quoted
 from tidemark.kafka_access.addresses import address
 from tidemark.kafka_access.settings import JavaAccess
 from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.dimensions import MOST, Dimension
 from tidemark.pipeline.event_time.malformed import MalformedLimit
 from tidemark.pipeline.event_time.policy import AllIdle, Policy, TimeOf
 from tidemark.pipeline.event_time.reports import Report
@@ -27,11 +29,14 @@ from tidemark.pipeline.measures import MEASURES
 from tidemark.pipeline.settings.durations import Duration, DurationOrOff, PositiveDuration, milliseconds
 from tidemark.pipeline.settings.report_settings import (
     DEFAULT_REPORTS,
+    OWN_KEYS,
     Count,
+    DimensionSettings,
     ReportSettings,
     Section,
     TotalsSettings,
     WindowSettings,
+    dimension_names,
     report_names,
 )
 from tidemark.pipeline.settings.schema_settings import SchemasSettings
@@ -229,6 +234,8 @@ class Settings(BaseSettings):
     """The windows of every report without windows of its own."""
     deduplicate: Literal["off", "event_id"] = "off"
     """With `event_id` duplicates of an event are dropped while its windows are open."""
+    dimensions: Annotated[dict[str, DimensionSettings], AfterValidator(dimension_names), "NAME=FIELD|JSON"] = {}
+    """Further keys for reports, by name: a field such as `context.campaign.name`, or SQL over fields with a type."""
     reports: Annotated[dict[str, ReportSettings], AfterValidator(report_names), "NAME=JSON"] = DEFAULT_REPORTS
     """Result tables by name; by default `page_views` per user, `page_traffic` per page, `site_traffic` for the site."""
     totals: TotalsSettings | None = None
@@ -251,6 +258,19 @@ class Settings(BaseSettings):
                     f"report {name} has {' and '.join(time_measures)}: they need windows of time, "
                     "not sessions or counts of events"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _keys_exist(self) -> Self:
+        for name, report in self.reports.items():
+            for key in report.keys:
+                if key not in OWN_KEYS and key not in self.dimensions:
+                    raise ValueError(
+                        f"report {name} has the key {quoted(key)}: choose from "
+                        f"{', '.join((*OWN_KEYS, *self.dimensions))}, or add it to dimensions"
+                    )
+            if (count := len({*report.keys} - {*OWN_KEYS})) > MOST:
+                raise ValueError(f"report {name} has {count} dimensions, and may have {MOST}")
         return self
 
     @model_validator(mode="after")
@@ -285,6 +305,7 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _conditions_know_no_pseudonyms(self) -> Self:
         conditions = {f"reports.{name}.where": report.where for name, report in self.reports.items()}
+        conditions |= {f"dimensions.{name}": one.sql or one.path for name, one in self.dimensions.items()}
         for name, sql in {**conditions, "time.marker": self.time.marker}.items():
             if self.privacy.pseudonym_key_file and re.search(rf"\b{c.USER_ID}\b", sql, re.IGNORECASE):
                 raise ValueError(
@@ -325,6 +346,7 @@ class Settings(BaseSettings):
     def _report(self, name: str, report: ReportSettings) -> Report:
         lateness = self.time.allowed_lateness if report.allowed_lateness is None else report.allowed_lateness
         of_sessions = any(MEASURES[measure].of_sessions for measure in report.measures)
+        dimensions = sorted({*report.keys} & self.dimensions.keys())
         return Report(
             name=name,
             windows=self._windows(report),
@@ -333,4 +355,5 @@ class Settings(BaseSettings):
             where=report.where,
             measures=tuple(measure for measure in MEASURES if measure in report.measures),
             session_gap_ms=milliseconds(report.session_gap) if of_sessions else 0,
+            dimensions=tuple(Dimension(name, **self.dimensions[name].model_dump()) for name in dimensions),
         )

@@ -3,12 +3,14 @@
 import re
 from datetime import date, timedelta
 from functools import cache
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Self
 from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from tidemark.command_line.printable import quoted
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.dimensions import Type
 from tidemark.pipeline.event_time.reports import view_name
 from tidemark.pipeline.event_time.windows.calendar import Calendar, has_whole_parts
 from tidemark.pipeline.event_time.windows.count import Counts
@@ -17,12 +19,16 @@ from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.measures import MEASURES
+from tidemark.pipeline.settings.column_names import is_reserved
 from tidemark.pipeline.settings.durations import Duration, PositiveDuration, milliseconds
 from tidemark.pipeline.settings.window_limits import WindowLength
 
+FIELD_NAME: Final = r"[A-Za-z0-9_@$:/-]+(\.[A-Za-z0-9_@$:/-]+)*"
+"""Names with dots between them. Avro has fewer names than JSON: others are missing in every schema."""
 Count = Annotated[int, Field(gt=0, le=10**15)]
 """The tables and Spark have integers of 64 bits."""
-Key = Literal["user_id", "page_url", "event_type"]
+OWN_KEYS: Final = (c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
+"""The keys that need no dimension."""
 
 
 @cache
@@ -114,11 +120,42 @@ class WindowSettings(Section):
         return Grid(size_ms, milliseconds(self.slide) if self.slide else size_ms, offset_ms)
 
 
+class DimensionSettings(Section):
+    """A key for reports that is made of any field: a path, or SQL."""
+
+    path: Annotated[str, Field(pattern=f"^({FIELD_NAME})?$"), "FIELD"] = ""
+    """Field of the event; dots for fields of nested records, such as `context.campaign.name`, also inside of a text
+    that is JSON."""
+    sql: str = ""
+    """Spark SQL over the fields, such as `parse_url(referrer, 'HOST')`; null for events for which it fails."""
+    type: Type = Type.TEXT
+    """Type of the values: `text`, `integer`, `boolean` or `date`; a value that does not fit is null."""
+    zone: str = ""
+    """Time zone, such as `Europe/Berlin`: then `event_time` in the SQL is the local time, as in `hour(event_time)`;
+    without it milliseconds since 1970."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_path(cls, value: Any) -> Any:
+        return {"path": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if bool(self.path) == bool(self.sql):
+            raise ValueError("set a path or sql: a dimension has one of the two")
+        if self.zone and not self.sql:
+            raise ValueError("zone is for sql that names event_time: leave it out")
+        if self.zone:
+            zone_of(self.zone)
+        return self
+
+
 class ReportSettings(Section):
     """A result table: which events, by which keys, in which windows."""
 
-    keys: tuple[Key, ...] = ()
-    """Some of `user_id`, `page_url` and `event_type`: one row per window and key; without keys one row per window."""
+    keys: tuple[str, ...] = ()
+    """Some of `user_id`, `page_url`, `event_type` and names of `dimensions`: one row per window and key; without keys
+    one row per window."""
     where: str = ""
     """Condition on events, in SQL over their fields, such as `event_type = 'click'`; by default all events."""
     measures: tuple[Annotated[str, AfterValidator(_measure)], ...] = ("page_views", "clicks")
@@ -135,6 +172,22 @@ class ReportSettings(Section):
         if not self.measures:
             raise ValueError("a report needs a measure")
         return self
+
+
+def dimension_names(value: dict[str, DimensionSettings]) -> dict[str, DimensionSettings]:
+    """Returns the dimensions unchanged. Raises ValueError if a name is not allowed for a column."""
+    for name in value:
+        if not re.fullmatch(r"[a-z][a-z0-9_]{0,62}", name):
+            raise ValueError(
+                f"a dimension cannot be named {quoted(name)}: start with a lower-case letter, use lower-case letters, "
+                "digits and _, at most 63 characters"
+            )
+        if name in OWN_KEYS or name in MEASURES or is_reserved(name):
+            raise ValueError(
+                f"a dimension cannot be named {quoted(name)}, which is a word of SQL or another column: choose another "
+                f"name, such as {name}_of_event"
+            )
+    return value
 
 
 def report_names(value: dict[str, ReportSettings]) -> dict[str, ReportSettings]:

@@ -1,21 +1,19 @@
 """The settings of schemas: where they are, and the meaning of their fields."""
 
 from pathlib import Path
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, SecretStr, model_validator
 
 from tidemark.kafka_access.addresses import address
-from tidemark.pipeline.settings.report_settings import Section
+from tidemark.pipeline.settings.report_settings import FIELD_NAME, Section
 from tidemark.schemas.fields import CLICK, VISIT, EventFields, Format, JsonType, TimeUnit
 
-_NAME: Final = r"[A-Za-z0-9_@$:/-]+(\.[A-Za-z0-9_@$:/-]+)*"
-FieldName = Annotated[str, Field(pattern=f"^{_NAME}$"), "FIELD"]
-"""Names with dots between them. Avro has fewer names than JSON: others are missing in every schema."""
+FieldName = Annotated[str, Field(pattern=f"^{FIELD_NAME}$"), "FIELD"]
 FieldNames = Annotated[
     str,
     BeforeValidator(lambda names: ",".join(map(str, names)) if isinstance(names, list) else names),
-    Field(pattern=f"^{_NAME}(,{_NAME})*$"),
+    Field(pattern=f"^{FIELD_NAME}(,{FIELD_NAME})*$"),
     "FIELD,...",
 ]
 

@@ -10,6 +10,7 @@ from typing import Final
 import pyarrow as pa
 
 from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.dimensions import STORED
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.measures import PARTS
 
@@ -66,6 +67,10 @@ _KEYS: Final = {
     c.USER_ID: "`user_id` of the event.",
     c.PAGE_URL: "`page_url` of the event.",
     c.EVENT_TYPE: "`event_type` of the event: visit or click.",
+}
+_DIMENSIONS: Final = {
+    name: f"Dimension {number} of the report, in the order of their names, as text."
+    for number, name in enumerate(STORED, 1)
 }
 
 LEDGER: Final = About(
@@ -143,6 +148,7 @@ CORRECTIONS: Final = About(
         c.WINDOW_END_MS: f"{_TIME}end of the window, which is not part of it.",
         c.CLOSED_UNTIL: f"{_TIME}end up to which windows were final at that time.",
         **{name: f"{text} Null if it is not a key of the report." for name, text in _KEYS.items()},
+        **_DIMENSIONS,
         c.PAGE_VIEWS: "1 for a visit, else 0.",
         c.CLICKS: "1 for a click, else 0.",
         c.LATE_EVENTS: "1.",
@@ -225,7 +231,7 @@ _PARTS: Final = {
 }
 PANES: Final = About(
     row="Internal: partial counts of windows that are not final, from which results are computed.",
-    key=(c.BATCH, c.REPORT, c.PANE_START, c.USER_ID, c.PAGE_URL, c.EVENT_TYPE, c.RECORD_POSITION),
+    key=(c.BATCH, c.REPORT, c.PANE_START, c.USER_ID, c.PAGE_URL, c.EVENT_TYPE, *STORED, c.RECORD_POSITION),
     changes=f"Rows are merged, and removed when their windows are final. {_UNCOMMITTED}",
     final="Internal: not meant for readers, who have the live views.",
     columns={
@@ -233,6 +239,7 @@ PANES: Final = About(
         c.REPORT: "Name of the report, or user_totals.",
         c.PANE_START: f"{_TIME}start of the pane, a slice of time of which windows are made.",
         **{name: f"{text} Null if the report does not need it." for name, text in _KEYS.items()},
+        **_DIMENSIONS,
         c.LATE_EVENTS: "Events that came after a window of the pane had fired.",
         c.WATERMARK: f"{_TIME}watermark before the batch; -2^62 before there was one.",
         c.CLOSED_UNTIL: f"{_TIME}end up to which windows were closed before the batch; -2^62 for no window.",
@@ -271,6 +278,7 @@ def about_result(report: Report) -> About:
     measures = [measure.name for measure in report.chosen_measures]
     measures += [measure.state for measure in report.chosen_measures if measure.state]
     columns = (c.WINDOW_START, c.WINDOW_END, *report.keys, *measures, c.LATE_EVENTS, c.PUBLISHED_BATCH)
+    texts = _RESULT | {dimension.name: dimension.meaning for dimension in report.dimensions}
     return About(
         row=f"One row per {per}, with the measures of its events.{condition}",
         key=(c.WINDOW_START, c.WINDOW_END, *report.keys),
@@ -280,7 +288,7 @@ def about_result(report: Report) -> About:
             "`tidemark correct` changes it."
         ),
         final=f"The rows of {report.name}_live whose state is closed or corrected are final.",
-        columns={name: _RESULT[name] for name in columns},
+        columns={name: texts[name] for name in columns},
     )
 
 

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import reduce
 from typing import Any, Final
 
@@ -167,7 +167,7 @@ def _statistics(footer: pq.FileMetaData, wanted: set[str]) -> dict[str, Any]:
         if bounded and all(each is not None and each.has_min_max for each in bounded):
             with suppress(OverflowError):  # a window that ends in the year 10000, which Python does not have
                 least, most = min(each.min for each in bounded), max(each.max for each in bounded)
-                if not isinstance(least, bytes):
+                if not isinstance(least, bytes | bool):  # of which Delta has no bounds
                     lowest[name], highest[name] = _as_log_value(least), _as_log_value(most)
     return {"numRecords": footer.num_rows, "minValues": lowest, "maxValues": highest, "nullCount": nulls}
 
@@ -175,4 +175,4 @@ def _statistics(footer: pq.FileMetaData, wanted: set[str]) -> dict[str, Any]:
 def _as_log_value(value: Any) -> Any:
     if isinstance(value, datetime):  # all our times are whole milliseconds, like those of the log
         return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return value
+    return value.isoformat() if isinstance(value, date) else value

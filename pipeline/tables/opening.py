@@ -12,6 +12,7 @@ from typing import Any, Final, Self
 
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.dimensions import Dimension, Type
 from tidemark.pipeline.event_time.policy import AllIdle, Policy, TimeOf
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.strategies import STRATEGIES
@@ -131,6 +132,8 @@ def report_to_json(report: Report) -> dict[str, Any]:
     """Returns a report as JSON, with the kind of its windows and without `closed_before_ms`."""
     plain: dict[str, Any] = json.loads(json.dumps(asdict(report)))
     del plain["closed_before_ms"]
+    if not plain["dimensions"]:  # so that a definition of an older version remains equal
+        del plain["dimensions"]
     plain["windows"]["kind"] = report.windows.kind
     return plain
 
@@ -143,7 +146,14 @@ def report_from_json(plain: Mapping[str, Any]) -> Report:
     _require_known("measure", plain["measures"], MEASURES)
     _require_known("setting", plain, [field.name for field in fields(Report)])
     lists = {name: tuple(plain[name]) for name in ("keys", "measures")}
-    return Report(**{**plain, **lists, "windows": KINDS[kind](**windows)})
+    dimensions = tuple(map(_dimension_from_json, plain.get("dimensions", ())))
+    return Report(**{**plain, **lists, "dimensions": dimensions, "windows": KINDS[kind](**windows)})
+
+
+def _dimension_from_json(plain: Mapping[str, Any]) -> Dimension:
+    _require_known("setting of a dimension", plain, [field.name for field in fields(Dimension)])
+    _require_known("type of a dimension", [plain["type"]], [*Type])
+    return Dimension(**{**plain, "type": Type(plain["type"])})
 
 
 def _require_known(what: str, names: Iterable[str], known: Collection[str]) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.errors import Unreachable
+from tidemark.pipeline.event_time.dimensions import STORED
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.user_totals import UserTotals
@@ -66,7 +67,7 @@ _TYPES_OF_MEASURES: Final = {
     Display.MOMENT: _MOMENT,
     Display.TEXT_AFTER_TIME: pa.string(),
 }
-_TEXT_COLUMNS: Final = (c.REASON, c.DETAIL, c.TOPIC, c.REPORT, c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
+_TEXT_COLUMNS: Final = (c.REASON, c.DETAIL, c.TOPIC, c.REPORT, c.USER_ID, c.PAGE_URL, c.EVENT_TYPE, *STORED)
 _TYPES: Final[Mapping[str, pa.DataType]] = {
     **dict.fromkeys((*_TEXT_COLUMNS, "opening", "schema_id", "avro", "table", "user_hash", "salt"), pa.string()),
     **dict.fromkeys((c.KEY, c.VALUE), pa.binary()),
@@ -82,18 +83,22 @@ _TYPES: Final[Mapping[str, pa.DataType]] = {
 
 def _table(name: str, about: About, *partition_by: str, **properties: str) -> TableSpec:
     settings = {**_PROPERTIES, **_statistics(about.columns), **properties}
+    return TableSpec(name, _schema(about, _TYPES), about, settings, partition_by)
+
+
+def _schema(about: About, types: Mapping[str, pa.DataType]) -> pa.Schema:
     columns = about.columns.items()
-    fields = [
-        pa.field(column, _TYPES.get(column, pa.int64()), metadata={COMMENT: comment}) for column, comment in columns
-    ]
-    return TableSpec(name, pa.schema(fields), about, settings, partition_by)
+    return pa.schema(
+        [pa.field(column, types.get(column, pa.int64()), metadata={COMMENT: comment}) for column, comment in columns]
+    )
 
 
 def _statistics(columns: Collection[str]) -> dict[str, str]:
     """Returns the property that excludes columns with user ids: a log outlives the rows of its table."""
     if c.USER_ID not in columns:
         return {}
-    names = [name for name in columns if name not in (c.USER_ID, c.KEY, c.VALUE, c.USERS_SKETCH, c.BUCKET)]
+    hidden = (c.USER_ID, c.KEY, c.VALUE, c.USERS_SKETCH, c.BUCKET, *STORED)
+    names = [name for name in columns if name not in hidden]
     return {STATISTICS: ",".join(names)}
 
 
@@ -116,7 +121,9 @@ ERASED_USERS: Final = _table("erased_users", dictionary.ERASED_USERS, **{STATIST
 
 def result_of(report: Report) -> TableSpec:
     """Returns the result table of a report: one row for each window and key."""
-    return _table(report.name, dictionary.about_result(report))
+    types = {dimension.name: dimension.type.arrow for dimension in report.dimensions}
+    spec = _table(report.name, dictionary.about_result(report))
+    return replace(spec, schema=_schema(spec.about, {**_TYPES, **types}))
 
 
 PAGE_VIEWS: Final = result_of(Report("page_views", Grid(1, 1), 0))

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.dimensions import Type
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.tables.opening import report_from_json
@@ -14,6 +15,7 @@ from tidemark.pipeline.verifier.verification import Row, time_text
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, sql_name
 
 _STORED_AS: Final = "tidemark.report"
+_SQL_TYPES: Final = {Type.TEXT: "VARCHAR", Type.INTEGER: "BIGINT", Type.BOOLEAN: "BOOLEAN", Type.DATE: "DATE"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,11 @@ class PublishedResult:
     """The epochs that have it; empty if it was not configured all the time since the first of them."""
 
     @property
+    def typed_keys_sql(self) -> str:
+        """SQL of the dimensions under their names, over `panes` or `corrections`: each after a comma."""
+        return ""
+
+    @property
     def table(self) -> str:
         """The table's name in SQL."""
         return sql_name(self.name)
@@ -51,6 +58,14 @@ class PublishedReport(PublishedResult):
     """The table of a report."""
 
     report: Report
+
+    @property
+    def typed_keys_sql(self) -> str:
+        """SQL of the dimensions under their names, over `panes` or `corrections`: each after a comma."""
+        return "".join(
+            f", CAST(dimension_{number} AS {_SQL_TYPES[dimension.type]}) AS {dimension.name}"
+            for number, dimension in enumerate(self.report.dimensions, 1)
+        )
 
     @property
     def cell(self) -> tuple[str, ...]:

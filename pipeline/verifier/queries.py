@@ -52,7 +52,7 @@ def panes_sql(result: PublishedResult, *, published: bool = True) -> str:
     """SQL: the committed rows of a result's panes, up to the published batch or all of them."""
     until = f"AND batch <= {result.batch}" if published else ""
     return (
-        f"SELECT panes.*, coalesce(closed_until, {rules.NO_WATERMARK}) AS closed FROM panes "
+        f"SELECT panes.*{result.typed_keys_sql}, coalesce(closed_until, {rules.NO_WATERMARK}) AS closed FROM panes "
         f"WHERE report = '{result.name}' AND batch IN (SELECT batch FROM ledger) {until}"
     )
 
@@ -80,7 +80,8 @@ def corrections_sql(tables: WarehouseSnapshot, result: PublishedReport) -> str:
     """SQL: the corrections that were added to a report's table."""
     # The sum drops the comments, which DataFusion compares between the branches of a union.
     return (
-        f"SELECT window_start_ms + 0 AS start_ms, window_end_ms + 0 AS end_ms, * FROM {all_corrections_sql(tables)} "
+        f"SELECT window_start_ms + 0 AS start_ms, window_end_ms + 0 AS end_ms, *{result.typed_keys_sql} "
+        f"FROM {all_corrections_sql(tables)} "
         f"WHERE report = '{result.name}' AND correction <= {result.corrected} AND window_end_ms > {result.removed}"
     )
 

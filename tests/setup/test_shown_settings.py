@@ -38,7 +38,7 @@ REPORTS: Final = st.dictionaries(
     st.fixed_dictionaries(
         {},
         optional={
-            "keys": st.lists(st.sampled_from(["user_id", "page_url"])),
+            "keys": st.lists(st.sampled_from(["user_id", "page_url", "plan"])),
             "where": TEXTS,
             "session_gap": DURATIONS,
             "window": st.sampled_from([{}, {"gap": "5m"}, {"count": 3}, {"size": "1d", "zone": "Europe/Berlin"}]),
@@ -47,6 +47,14 @@ REPORTS: Final = st.dictionaries(
     max_size=2,
 )
 ENTRIES: Final[Mapping[str, st.SearchStrategy[Any]]] = {
+    "dimensions": st.dictionaries(
+        st.sampled_from(["plan", "c_3", "order"]),
+        TEXTS
+        | st.fixed_dictionaries(
+            {}, optional={"path": TEXTS, "sql": TEXTS, "type": st.sampled_from(["text", "integer"]), "zone": TEXTS}
+        ),
+        max_size=2,
+    ),
     "reports": REPORTS,
     "retention": st.dictionaries(
         st.sampled_from(["user_totals", "dead_letters"]),
@@ -206,6 +214,7 @@ def test_every_setting_can_be_set_shown_and_read_back(folder: Path, source: str)
     """A sample value of each setting; the property test has the others."""
     samples = {"FIELD": "a.b", "INTEGER": 7, "NUMBER": 0.5, "POSITION": "latest", "TEXT": "UTC"}
     entries = {
+        "dimensions": {"plan": "x.y", "seats": {"sql": "upper(z)", "type": "integer"}},
         "reports": {"a": {"window": {"gap": "3m"}}},
         "retention": {"dead_letters": {"rows": "7d"}},
         "schemas.mapping.kinds": {"a b": "visit"},

@@ -38,7 +38,7 @@ def test_each_key_is_in_exactly_one_portion(tmp_path: Path) -> None:
     site.batch(*(Event(minute, user) for user in users for minute in (1, 2)))
     panes, kind = DeltaTable(tmp_path / "panes"), kind_of(SMALL.reports[0])
     conditions = kind.key_ranges_sql(["user_id", "page_url"], 4 * STANDARD.statement_rows)
-    found = [query(panes_sql("page_views", site.number, one), panes=panes)["user_id"] for one in conditions]
+    found = [query(panes_sql(SMALL.reports[0], site.number, one), panes=panes)["user_id"] for one in conditions]
     portions = [{*some.to_pylist()} for some in found]
     assert len(portions) == 5
     assert all(len(some) > 5 for some in portions)

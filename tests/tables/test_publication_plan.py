@@ -120,5 +120,5 @@ def test_a_publication_reads_panes_of_its_report_up_to_its_batch(warehouse: str)
             row = {"batch": batch, "report": report, "pane_start": 0}
             rows = pa.Table.from_pylist([{name: row.get(name) for name in PANES.schema.names}], PANES.schema)
             appender.append(rows, batch)
-    found = query(panes_sql(VIEWS.name, BATCH), panes=DeltaTable(PANES.uri(warehouse)))
+    found = query(panes_sql(VIEWS, BATCH), panes=DeltaTable(PANES.uri(warehouse)))
     assert [*zip(*(found[name].to_pylist() for name in ("report", "batch")), strict=True)] == [(VIEWS.name, BATCH)]

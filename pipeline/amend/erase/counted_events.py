@@ -47,11 +47,12 @@ def _not_in_rows(report: Report, size: int, published: Sequence[Row], panes: Seq
     which they were published.
     """
     rows = Counter(
-        (*_keys(report, row), row[c.WINDOW_START_MS], row[c.WINDOW_END_MS], row[c.PUBLISHED_BATCH]) for row in published
+        (*(row[key] for key in report.keys), row[c.WINDOW_START_MS], row[c.WINDOW_END_MS], row[c.PUBLISHED_BATCH])
+        for row in published
     )
     by_keys = defaultdict[tuple[Any, ...], list[Row]](list)
     for row in sorted(panes, key=lambda row: (row[c.BATCH], row[c.RECORD_POSITION])):
-        by_keys[_keys(report, row)].append(row)
+        by_keys[report.keys_of(row)].append(row)
     left = list[Row]()
     for keys, events in by_keys.items():
         for start in range(0, len(events), size):
@@ -62,10 +63,6 @@ def _not_in_rows(report: Report, size: int, published: Sequence[Row], panes: Seq
             else:
                 left += window
     return left
-
-
-def _keys(report: Report, row: Row) -> tuple[Any, ...]:
-    return tuple(row[key] for key in report.keys)
 
 
 def _bounds(events: Sequence[Row]) -> Window:

@@ -19,6 +19,7 @@ from tidemark.pipeline.decoding.wire_format import FRAME_BYTES
 from tidemark.pipeline.event_time.checks import Check
 from tidemark.pipeline.event_time.policy import Verdict
 from tidemark.pipeline.event_time.tallies import Statistic, Tallies
+from tidemark.pipeline.fold.dimension_columns import paths_of
 from tidemark.pipeline.fold.fold_result import InSpark
 from tidemark.pipeline.fold.record_columns import BatchContext, named_sql
 from tidemark.pipeline.kafka.clients import librdkafka_client
@@ -81,10 +82,13 @@ def check_records(settings: Settings, topic: Topic, now: Callable[[], int]) -> I
 def _check_fields(schemas: EventSchemas, settings: Settings, records: DataFrame) -> Iterator[CheckResult]:
     """Warns of each field that reports read and that no event has; the fields of every event have verdicts."""
     mapping = settings.schemas.mapping
-    events = reader(schemas, named_sql(settings.policy()))
+    policy = settings.policy()
+    events = reader(schemas, named_sql(policy), paths_of(policy.dimensions))
     read = records.select(*events.columns).where(F.col(c.USER_ID).isNotNull())
     further = [name for name in events.names if name not in (c.USER_ID, c.EVENT_TIME, c.EVENT_TYPE)]
-    all_events, *counts = read.agg(F.count(F.lit(1)), *map(F.count, map(F.col, further))).first() or (0,)
+    all_events, *counts = read.agg(
+        F.count(F.lit(1)), *map(F.count, (F.col(f"`{name}`") for name in further))
+    ).first() or (0,)
     for name in (name for name, count in zip(further, counts, strict=True) if not count):
         field, setting = {
             c.PAGE_URL: (mapping.page, "schemas.mapping.page"),

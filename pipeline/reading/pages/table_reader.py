@@ -10,6 +10,7 @@ from typing import Final, Generic, TypeVar
 from deltalake import DeltaTable
 
 from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.dimensions import Type
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.instants import ms_of, now_ms
 from tidemark.pipeline.reading.bounded_lock import acquired
@@ -26,7 +27,7 @@ T = TypeVar("T")
 Span = tuple[int | None, int | None]
 """Windows that end after the first time and not after the second; milliseconds, None for no bound."""
 KeyValues = Mapping[str, str]
-"""Required values of keys."""
+"""Required values of keys, as text."""
 
 PATIENCE_S: Final = 30.0
 """The longest that a request waits for another one, which may wait for a store that hangs."""
@@ -60,10 +61,11 @@ class CurrentTables:
         existing = {name: table for name, table in tables.items() if table is not None}
         if len(existing) < len(tables) - (CORRECTIONS.name not in existing):
             return []
-        keys, within = "".join(f" AND {key} = {text_sql(value)}" for key, value in only.items()), _within_sql(*span)
+        keys, within = _keys_sql(report.types, only), _within_sql(*span)
         first = lowest(existing[PANES.name], c.BATCH, report=report.name)
         newest = highest(existing[LEDGER.name], c.BATCH)
-        of_report = f"{c.REPORT} = '{report.name}'{keys}"
+        stored = {report.stored_keys.get(key, key): value for key, value in only.items()}
+        of_report = f"{c.REPORT} = '{report.name}'{_keys_sql({}, stored)}"
         conditions = {
             LEDGER.name: f"{c.BATCH} >= {newest if first is None else min(first, newest)}",
             PANES.name: of_report,
@@ -187,8 +189,15 @@ def _columns(name: str, report: Report) -> str:
 
     DataFusion 52 compares comments between the branches of a union, and fails if they differ.
     """
-    uncommented = ", ".join(f"{key} || '' AS {key}" for key in report.keys)
-    return f"* REPLACE ({uncommented})" if uncommented and name in (PANES.name, report.name) else "*"
+    names = {report.name: report.keys, PANES.name: [report.stored_keys.get(key, key) for key in report.keys]}
+    uncommented = ", ".join(f"nullif({key}, NULL) AS {key}" for key in names.get(name, ()))
+    return f"* REPLACE ({uncommented})" if uncommented else "*"
+
+
+def _keys_sql(types: Mapping[str, Type], only: KeyValues) -> str:
+    """Returns SQL conditions on keys, each after AND; `types` are those of keys that are no texts."""
+    texts = {key: f"CAST({key} AS VARCHAR)" if key in types else key for key in only}
+    return "".join(f" AND {texts[key]} = {text_sql(value)}" for key, value in only.items())
 
 
 def _within_sql(after: int | None, until: int | None) -> str:

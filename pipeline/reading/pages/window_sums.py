@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.dimensions import Type
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.base import Windows
 from tidemark.pipeline.instants import ms_of
@@ -104,6 +105,7 @@ def rows_of_report(
         if len(rows) > ROWS or since is None or time.monotonic() - started > _SEARCH_S:
             break
         span_ms *= _SPAN_FACTOR
+    rows = [row | {key: Type.text_of(row[key]) for key in report.types} for row in rows]
     return page_of(rows, ROWS, lambda row: ms_of(row[c.WINDOW_END]), until, skip, since)
 
 

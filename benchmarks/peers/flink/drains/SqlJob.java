@@ -1,7 +1,9 @@
 package drains;
 
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.table.api.bridge.java.StreamStatementSet;
@@ -75,12 +77,14 @@ final class SqlJob {
 
     /** Returns the columns after the kind and the user, in the order of the reader's schema. */
     private static String columns(DrainSettings settings, boolean json) {
-        String page = settings.keys().values().stream().anyMatch(key -> key.contains("page_url")) ? "page_url STRING," : "";
+        String further = settings.keys().values().stream().flatMap(key -> Stream.of(key.split(",")))
+                .filter(key -> !List.of("", "event_type", "user_id").contains(key)).distinct()
+                .map(key -> key + " STRING,").collect(Collectors.joining());
         String id = settings.tolerant() ? "event_id STRING," : "";
         // Flink's JSON format reads times from texts only, so milliseconds need a computed column.
         return json
-                ? "event_time BIGINT," + page + "rowtime AS TO_TIMESTAMP_LTZ(event_time, 3),"
-                : "event_time TIMESTAMP_LTZ(3)," + page + id;
+                ? "event_time BIGINT," + further + "rowtime AS TO_TIMESTAMP_LTZ(event_time, 3),"
+                : "event_time TIMESTAMP_LTZ(3)," + further + id;
     }
 
     private static Map<String, String> source(DrainSettings settings, boolean json) {
