@@ -22,7 +22,7 @@ READY: Final = "ready"
 
 _OF_A_SITE: Final = (
     *((c.EVENT_TYPE,), ("referrer",), ("user_agent",), ("element_id",)),
-    *((c.PAGE_URL, c.EVENT_TYPE), ("referrer", c.PAGE_URL), ("user_agent", c.EVENT_TYPE)),
+    *((c.PAGE_URL, c.EVENT_TYPE), ("element_id", c.PAGE_URL), ("user_agent", c.EVENT_TYPE)),
 )
 """Keys of reports in addition to the default reports."""
 

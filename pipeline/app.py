@@ -172,13 +172,13 @@ def plan_fold(
     Raises SetUpError if schemas, mapping or SQL of the settings cannot be used.
     """
     sql = {f"reports.{report.name}.where": report.where for report in policy.reports}
+    sql |= {f"dimensions.{one.name}": one.sql for one in policy.dimensions if not one.zone}
     conditions = {name: text for name, text in {**sql, "time.marker": policy.strategy.marker}.items() if text}
     no_records = spark.createDataFrame([], "key binary, value binary, partition int, offset long, kafka_timestamp long")
     if policy.dimensions:
         events = reader(schemas, named_sql(policy), paths_of(policy.dimensions))
-        require_single_values(
-            decoded(no_records, events.plan).select(*events.columns), events.missing, policy.dimensions
-        )
+        fields = decoded(no_records, events.plan).select(*events.columns)
+        require_single_values(fields, events.missing, policy.dimensions)
     try:
         plan = FoldPlan(schemas, policy, partitions, to_pseudonym, chunk_bytes=tuning.chunk_bytes)
         plan.fold(decoded(no_records, plan.decoding_plan), BatchContext(None, 0))
@@ -188,7 +188,8 @@ def plan_fold(
     except (AnalysisException, ParseException) as error:
         reason = str(error).strip().splitlines()[0]
         names = " or ".join(conditions)
-        subject = f"{names} is no condition on an event" if names else "the schemas cannot be read"
+        what = "condition or dimension" if policy.dimensions else "condition"
+        subject = f"{names} is no {what} on an event" if names else "the schemas cannot be read"
         raise SetUpError(f"{subject}: {reason}") from error
     return plan
 

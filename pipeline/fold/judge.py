@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import Any
 
-from pyspark.sql import Column
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.pipeline import columns as c
@@ -14,6 +14,7 @@ from tidemark.pipeline.decoding.wire_format import has_frame, has_known_schema
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.checks import Check
 from tidemark.pipeline.event_time.policy import Policy, TimeOf
+from tidemark.pipeline.runtime.pyspark_internals import is_utf8
 from tidemark.schemas.fields import EventSchemas
 
 
@@ -66,7 +67,7 @@ def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
     texts = sorted({c.USER_ID, *(key for consumer in policy.consumers for key in consumer.fold_keys)} - {c.EVENT_TYPE})
     checks = {
         # Avro's reader accepts any bytes as a string; readers of Parquet do not.
-        Check.TEXT: reduce(operator.or_, (~F.is_valid_utf8(name) for name in texts)),
+        Check.TEXT: reduce(operator.or_, (~is_utf8(name, SparkSession.active()) for name in texts)),
         Check.EVENT_TYPE: F.col(c.EVENT_TYPE).isin(UNKNOWN_TYPE, MISSING_TYPE),
         Check.USER_ID: F.col(c.USER_ID) == "",
         Check.NO_TIME: own_time.isNull(),
@@ -87,4 +88,4 @@ def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
 
 def readable(name: str) -> Column:
     """Returns the text in the column `name`, null if it is not UTF-8."""
-    return F.when(F.is_valid_utf8(name), F.col(name))
+    return F.when(is_utf8(name, SparkSession.active()), F.col(name))

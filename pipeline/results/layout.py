@@ -145,11 +145,18 @@ def _part_text(name: str, value: Any) -> str:
             lengths = [_part_text(key, length) for key, length in value.items() if length and key != "kind"]
             return " ".join([label, str(value.get("kind")), *lengths])
         case list():
-            return f"{label} {', '.join(map(str, value)) or 'empty'}"
+            return f"{label} {', '.join(map(_entry_text, value)) or 'empty'}"
         case int() if name.endswith("_ms"):
             return f"{label} {write_milliseconds(value)}"
         case _:
             return f"{label} {'empty' if value in (None, '') else value}"
+
+
+def _entry_text(entry: Any) -> str:
+    """Returns an entry of a list as users set it: a dimension by its name and settings."""
+    if not isinstance(entry, Mapping):
+        return str(entry)
+    return " ".join([entry["name"], *(f"{name} {value}" for name, value in entry.items() if value and name != "name")])
 
 
 def _stored(name: str, warehouse: str) -> dict[str, Any]:

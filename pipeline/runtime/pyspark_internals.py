@@ -10,6 +10,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
 from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.classic.column import Column as ClassicColumn
 
 from tidemark.pipeline.errors import JavaEnded
@@ -85,6 +86,11 @@ def null_if_it_fails(column: Column, session: SparkSession) -> Column:
     utils = catalyst.classic.ExpressionUtils
     expression = utils.expression(column._jc)  # noqa: SLF001
     return ClassicColumn(utils.column(catalyst.catalyst.expressions.TryEval(expression)))
+
+
+def is_utf8(name: str, session: SparkSession) -> Column:
+    """Returns whether the texts of a column are UTF-8; null for null. See `connector/tidemark/Utf8.java`."""
+    return ClassicColumn(java_packages(session).tidemark.Utf8.isUtf8(F.col(name)._jc))  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 def remove_properties(context: SparkContext, names: Iterable[str]) -> None:

@@ -1,7 +1,8 @@
 """Conditions that have no value for an event, and numbers at the end of their range: no record stops the service."""
 
 import json
-from typing import Final
+import re
+from typing import Any, Final
 
 import pytest
 
@@ -58,4 +59,22 @@ def test_a_start_refuses_a_condition_that_cannot_mean_what_it_says(where: str) -
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
     policy = Settings.model_validate({"reports": {"few": {"where": where}}}).policy()
     with pytest.raises(SetUpError, match=r"reports\.few\.where"):
+        plan_fold(spark, EventSchemas({1: json.dumps(SCHEMA)}, MAPPED), policy)
+
+
+@pytest.mark.parametrize(
+    ("dimension", "sentence"),
+    [
+        ("xs", "dimensions.d is array<bigint>: a dimension is one value"),
+        ("place.city", "dimensions.d is place.city, which no schema of the topic has"),
+        ("none", "dimensions.d cannot be computed of an event: [UNRESOLVED_COLUMN"),
+        ({"sql": "sum(n)"}, "dimensions.d"),
+        ({"sql": "n +"}, "dimensions.d cannot be computed of an event: [PARSE_SYNTAX_ERROR"),
+        ({"sql": "size > 5", "type": "boolean"}, "dimensions.d reads size as"),
+    ],
+)
+def test_a_start_refuses_a_dimension_that_cannot_be_one_value(dimension: Any, sentence: str) -> None:
+    spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
+    policy = Settings.model_validate({"dimensions": {"d": dimension}, "reports": {"few": {"keys": ["d"]}}}).policy()
+    with pytest.raises(SetUpError, match=re.escape(sentence)):
         plan_fold(spark, EventSchemas({1: json.dumps(SCHEMA)}, MAPPED), policy)

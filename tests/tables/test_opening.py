@@ -27,6 +27,19 @@ def test_every_kind_of_window_comes_back(window: dict[str, str]) -> None:
     assert Opening.from_text(opening.to_text()) == opening
 
 
+def test_dimensions_come_back_and_leave_reports_without_them_as_they_were() -> None:
+    dimensions = {
+        "seats": {"path": "a.b", "type": "integer"},
+        "hour": {"sql": "hour(event_time)", "zone": "Asia/Tokyo"},
+    }
+    reports = {"one": {"keys": ["seats", "user_id", "hour"]}, "other": {"keys": ["hour"]}, "plain": {}}
+    opening = Opening(Settings(dimensions=dimensions, reports=reports).policy(), {})  # type: ignore[arg-type]
+    assert Opening.from_text(opening.to_text()) == opening
+    told = {report["name"]: report for report in json.loads(opening.to_text())["policy"]["reports"]}
+    assert [each["name"] for each in told["one"]["dimensions"]] == ["hour", "seats"]
+    assert "dimensions" not in told["plain"]
+
+
 def test_its_reports_know_how_far_they_were_closed() -> None:
     opening = Opening(Settings().policy(), {"page_views": 60_000, "gone": 5})
     read = Opening.from_text(opening.to_text())
