@@ -11,17 +11,22 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from tidemark.command_line.printable import quoted
 from tidemark.pipeline.event_time.reports import view_name
 from tidemark.pipeline.event_time.windows.calendar import Calendar, has_whole_parts
-from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.cumulate import Cumulate
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.measures import MEASURES
-from tidemark.pipeline.settings.durations import Duration, PositiveDuration, milliseconds
+from tidemark.pipeline.settings.durations import (
+    MOST,
+    Duration,
+    PositiveDuration,
+    PositiveDurationOrCount,
+    milliseconds,
+)
 from tidemark.pipeline.settings.window_limits import WindowLength
 
-Count = Annotated[int, Field(gt=0, le=10**15)]
-"""The tables and Spark have integers of 64 bits."""
+Count = Annotated[int, Field(gt=0, le=MOST)]
 Key = Literal["user_id", "page_url", "event_type"]
 
 
@@ -64,8 +69,9 @@ class WindowSettings(Section):
 
     size: WindowLength = timedelta(minutes=1)
     """Length of a window."""
-    slide: PositiveDuration | None = None
-    """Time from the start of a window to the start of the next; without it windows tumble."""
+    slide: PositiveDurationOrCount | None = None
+    """Time from the start of a window to the start of the next; without it windows tumble. With a count, the number of
+    events from the end of a window to the end of the next."""
     step: PositiveDuration | None = None
     """Windows cumulate: they grow by this step up to the size, which is a multiple of it, and then start again."""
     offset: Duration | None = None
@@ -76,19 +82,20 @@ class WindowSettings(Section):
     gap: WindowLength | None = None
     """Windows are sessions: events of a key, each within this gap of the event before."""
     count: Count | None = None
-    """A window is this many events of a key, in order of arrival."""
+    """A window is this many events of a key, in order of arrival; with a slide the last ones, after every `slide`."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
         size_ms = milliseconds(self.size)
-        if self.slide is not None and self.slide > self.size:
-            raise ValueError("slide must not be longer than size: events between two windows would be in no window")
         if self.step is not None and size_ms % milliseconds(self.step):
             raise ValueError("size must be a multiple of step: windows grow by the step up to the size")
-        if self.model_fields_set & {"gap", "count"} and len(self.model_fields_set) > 1:
+        names = self.model_fields_set
+        if names & {"gap", "count"} and len(names) > 1 and names != {"count", "slide"}:
             raise ValueError(
-                "sessions have only a gap, and count windows only a count: leave out the other settings of windows"
+                "sessions have only a gap, and count windows only a count and a slide: leave out the other settings of "
+                "windows"
             )
+        _check_slide(self.slide, self.size if self.count is None else self.count)
         if self.slide is not None and self.step is not None:
             raise ValueError("windows have a slide or a step: set one of the two")
         if self.zone and self.model_fields_set & {"slide", "step", "offset"}:
@@ -105,13 +112,32 @@ class WindowSettings(Section):
         if self.gap is not None:
             return Sessions(milliseconds(self.gap))
         if self.count is not None:
-            return Counts(self.count)
+            if self.slide is None or self.slide == self.count:
+                return Counts(self.count)
+            return SlidingCounts(self.count, int(self.slide))
         if self.zone:
             return Calendar(size_ms, self.zone)
-        offset_ms = _default_offset_ms(self.slide or self.size) if self.offset is None else milliseconds(self.offset)
+        slide = self.slide if isinstance(self.slide, timedelta) else self.size
+        offset_ms = _default_offset_ms(slide) if self.offset is None else milliseconds(self.offset)
         if self.step is not None:
             return Cumulate(size_ms, milliseconds(self.step), offset_ms)
-        return Grid(size_ms, milliseconds(self.slide) if self.slide else size_ms, offset_ms)
+        return Grid(size_ms, milliseconds(slide), offset_ms)
+
+
+def _check_slide(slide: timedelta | int | None, size: timedelta | int) -> None:
+    """Raises ValueError unless a slide is of the kind of the windows' size, and at most that."""
+    match slide, size:
+        case (int(), timedelta()):
+            raise ValueError(
+                f"slide {slide} is not a duration: write a number and a unit as text, such as \"30s\"; only with a count "
+                "it is a number of events"
+            )
+        case (timedelta(), int()):
+            raise ValueError("with a count, slide is a number of events, such as 1")
+        case (timedelta(), timedelta()) if slide > size:
+            raise ValueError("slide must not be longer than size: events between two windows would be in no window")
+        case (int(), int()) if slide > size:
+            raise ValueError("slide must not be greater than count: events between two windows would be in no window")
 
 
 class ReportSettings(Section):
