@@ -19,9 +19,9 @@ from tidemark.pipeline.results.result_kind import Merge, as_panes, keys_sql, par
 from tidemark.pipeline.tables.engines import Engine
 from tidemark.pipeline.tables.query import query
 
-_NUMBERED_SQL: Final = f"""numbered AS (
-  SELECT parts.*, CAST(sum({" + ".join(part.name for part in COUNTS)}) OVER (
-    {{by}} ORDER BY batch, record_position NULLS FIRST ROWS UNBOUNDED PRECEDING
+_NUMBERED_SQL: Final = """numbered AS (
+  SELECT parts.*, CAST(sum({events}) OVER (
+    {by} ORDER BY batch, record_position NULLS FIRST ROWS UNBOUNDED PRECEDING
   ) AS BIGINT) AS number_of_key
   FROM parts
 )"""
@@ -110,7 +110,7 @@ class SlidingCountKind(CountWindowKind):
     @property
     def _numbered_sql(self) -> str:
         """SQL: all rows of some keys with the number of their last event among the events of its key, from 1."""
-        return _NUMBERED_SQL.format(by=self._by_sql)
+        return _NUMBERED_SQL.format(events=" + ".join(part.name for part in COUNTS), by=self._by_sql)
 
     @property
     def _placed_sql(self) -> str:

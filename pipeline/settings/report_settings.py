@@ -112,9 +112,9 @@ class WindowSettings(Section):
         if self.gap is not None:
             return Sessions(milliseconds(self.gap))
         if self.count is not None:
-            if self.slide is None or self.slide == self.count:
-                return Counts(self.count)
-            return SlidingCounts(self.count, int(self.slide))
+            if isinstance(self.slide, int) and self.slide < self.count:
+                return SlidingCounts(self.count, self.slide)
+            return Counts(self.count)
         if self.zone:
             return Calendar(size_ms, self.zone)
         slide = self.slide if isinstance(self.slide, timedelta) else self.size
@@ -129,8 +129,8 @@ def _check_slide(slide: timedelta | int | None, size: timedelta | int) -> None:
     match slide, size:
         case (int(), timedelta()):
             raise ValueError(
-                f"slide {slide} is not a duration: write a number and a unit as text, such as \"30s\"; only with a count "
-                "it is a number of events"
+                f'slide {slide} is not a duration: write a number and a unit as text, such as "30s"; only with a '
+                "count it is a number of events"
             )
         case (timedelta(), int()):
             raise ValueError("with a count, slide is a number of events, such as 1")

@@ -27,7 +27,7 @@ class About:
     row: str
     """The content of one row."""
     key: tuple[str, ...]
-    """Columns whose values are unique among committed rows."""
+    """Columns whose values are unique among committed rows; empty for count windows, which may have equal bounds."""
     changes: str
     """When a row changes."""
     final: str
@@ -37,7 +37,8 @@ class About:
     @property
     def description(self) -> str:
         """The comment of the table."""
-        return f"{self.row} Key: {', '.join(self.key)}. {self.changes} {self.final}"
+        keyed = f"Key: {', '.join(self.key)}." if self.key else "Rows have no key: windows may have the same bounds."
+        return f"{self.row} {keyed} {self.changes} {self.final}"
 
 
 def comment_of(field: pa.Field) -> str:
@@ -159,8 +160,8 @@ ERASURES: Final = About(
         "table": "Name of the table; panes of reports that are not by users keep their counts under another id.",
         "rows": "Rows that were removed, or from which the user was removed.",
         "events": (
-            "For reports by users that count each event once, and for user_totals: the counted events of the user that "
-            "were removed. Null for other tables."
+            "For reports by users whose rows or panes have each event once, and for user_totals: the counted events of "
+            "the user that were removed. Null for other tables."
         ),
     },
 )
@@ -236,7 +237,9 @@ PANES: Final = About(
         c.LATE_EVENTS: "Events that came after a window of the pane had fired.",
         c.WATERMARK: f"{_TIME}watermark before the batch; -2^62 before there was one.",
         c.CLOSED_UNTIL: f"{_TIME}end up to which windows were closed before the batch; -2^62 for no window.",
-        c.RECORD_POSITION: "Position of an event in its batch, if each event is a row.",
+        c.RECORD_POSITION: (
+            "Position of an event in its batch, if each event is a row; null in a row of earlier events that were merged."
+        ),
         c.SESSIONS: "For user_totals: the number of final sessions in the row; null if they are not final.",
         c.WINDOW_START_MS: f"{_TIME}start of the window, if the pane does not determine it.",
         c.WINDOW_END_MS: f"{_TIME}end of the window, if the pane does not determine it.",
@@ -273,10 +276,10 @@ def about_result(report: Report) -> About:
     columns = (c.WINDOW_START, c.WINDOW_END, *report.keys, *measures, c.LATE_EVENTS, c.PUBLISHED_BATCH)
     return About(
         row=f"One row per {per}, with the measures of its events.{condition}",
-        key=(c.WINDOW_START, c.WINDOW_END, *report.keys),
+        key=(c.WINDOW_START, c.WINDOW_END, *report.keys) if report.windows.by_time else (),
         changes=(
-            "A row is published once the watermark reaches the end of its window (a count window: once it is full). It "
-            "changes with each event within the allowed lateness, which may also merge sessions. After that only "
+            "A row is published once the watermark reaches the end of its window (a count window: with its last event; it "
+            "never changes, and another of its key may have the same bounds). It changes with each event within the allowed lateness, which may also merge sessions. After that only "
             "`tidemark correct` changes it."
         ),
         final=f"The rows of {report.name}_live whose state is closed or corrected are final.",

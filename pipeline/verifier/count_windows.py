@@ -1,4 +1,4 @@
-"""Count windows: of the events of a key, by batch and record position, every `size`, or the last `size` every `slide`."""
+"""Count windows: by batch and record position every `size` events of a key, or its last `size` after every `slide`."""
 
 from typing import Final, assert_never
 
@@ -27,9 +27,11 @@ WITH parts AS ({parts}), ending AS (
 # or with one of the next `size - 1` events of its key; a window that has lost events to a merge has fewer than it must.
 _SLIDING_SQL: Final = """
 WITH parts AS ({parts}), numbered AS (
-  SELECT {keys} batch, first_time, last_time, page_views, clicks, merged + row_number() OVER ({order}) AS event_number
+  SELECT {keys} batch, first_time, last_time, page_views, clicks,
+    CAST(merged AS BIGINT) + CAST(row_number() OVER ({order}) AS BIGINT) AS event_number
   FROM (
-    SELECT parts.*, coalesce(sum(CASE WHEN record_position IS NULL THEN page_views + clicks END) OVER ({by}), 0) AS merged
+    SELECT parts.*,
+      coalesce(sum(CASE WHEN record_position IS NULL THEN page_views + clicks END) OVER ({by}), 0) AS merged
     FROM parts
   ) AS counted WHERE record_position IS NOT NULL
 ), spread AS (
@@ -45,9 +47,7 @@ WITH parts AS ({parts}), numbered AS (
 """
 
 
-def with_full_windows(
-    result: PublishedReport, windows: Counts | SlidingCounts, *, published: bool = True
-) -> str:
+def with_full_windows(result: PublishedReport, windows: Counts | SlidingCounts, *, published: bool = True) -> str:
     """SQL `WITH parts, windows`: panes, and the windows whose last event they have, unless they lack earlier ones.
 
     With `published` up to the published batch.
@@ -67,9 +67,7 @@ def with_full_windows(
             assert_never(windows)
 
 
-def check(
-    tables: WarehouseSnapshot, result: PublishedReport, kind: Counts | SlidingCounts, finding: Finding
-) -> None:
+def check(tables: WarehouseSnapshot, result: PublishedReport, kind: Counts | SlidingCounts, finding: Finding) -> None:
     """Checks that all full windows are published. Windows with equal columns are alike, so their number is compared."""
     sums = result.report.sums
     cell = (*result.cell, *sums, "published_batch")

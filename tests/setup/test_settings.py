@@ -16,8 +16,10 @@ from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time.malformed import MalformedLimit
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.strategies import Bounded
+from tidemark.pipeline.event_time.windows.count import Counts, CountWindows, SlidingCounts
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.tables.opening import report_to_json
 
 
 @pytest.fixture(autouse=True)
@@ -83,12 +85,40 @@ def test_a_duration_that_must_be_positive_cannot_be_zero(name: str) -> None:
         ({"size": "10s", "step": "5s", "slide": "5s"}, "windows have a slide or a step"),
         ({"size": "1d", "step": "1h", "zone": "Europe/Berlin"}, "no slide, step or offset"),
         ({"gap": "10s", "step": "5s"}, "sessions have only a gap"),
+        ({"size": "10s", "slide": "3"}, 'slide 3 is not a duration: write a number and a unit as text, such as "30s"'),
+        ({"count": "5", "slide": "1", "offset": "1s"}, "count windows only a count and a slide"),
+        ({"count": "5", "slide": "1s"}, "with a count, slide is a number of events"),
+        ({"count": "5", "slide": "6"}, "slide must not be greater than count: events between two windows would be in"),
     ],
 )
 def test_what_makes_no_windows_is_refused(window: dict[str, str], said: str, tmp_path: Path) -> None:
     lines = "\n".join(f'{name} = "{value}"' for name, value in window.items())
     with pytest.raises(SetUpError, match=f"window: .*{said}"):
         parsed_settings("--config", str(file(tmp_path, f"[window]\n{lines}")))
+
+
+@pytest.mark.parametrize("slide", ["0", "1000000000000001", "9" * 5000, "-1", "1.5", "true"])
+def test_a_slide_of_no_possible_number_of_events_is_refused(slide: str) -> None:
+    with pytest.raises(SetUpError, match=r"window\.slide: .*(must be at least 1 event, and at most|is not a duration)"):
+        parsed_settings("--window.count", "5", f"--window.slide={slide}")
+
+
+@pytest.mark.parametrize(
+    ("slide", "windows"),
+    [
+        ("", Counts(5)),
+        ("slide = 5", Counts(5)),
+        ("slide = 2", SlidingCounts(5, 2)),
+        ('slide = "2"', SlidingCounts(5, 2)),
+    ],
+)
+def test_a_count_tumbles_unless_its_slide_is_less(slide: str, windows: CountWindows, tmp_path: Path) -> None:
+    config = file(tmp_path, f"[window]\ncount = 5\n{slide}")
+    assert parsed_settings("--config", str(config)).policy().reports[0].windows == windows
+
+
+def test_the_stored_definition_of_counts_that_tumble_has_no_slide() -> None:
+    assert report_to_json(Report("pairs", Counts(2), 0))["windows"] == {"kind": "counts", "size": 2}
 
 
 def test_the_policy_is_in_milliseconds() -> None:
