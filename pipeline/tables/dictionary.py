@@ -278,8 +278,9 @@ def about_result(report: Report) -> About:
         row=f"One row per {per}, with the measures of its events.{condition}",
         key=(c.WINDOW_START, c.WINDOW_END, *report.keys) if report.windows.by_time else (),
         changes=(
-            "A row is published once the watermark reaches the end of its window (a count window: with its last event; it "
-            "never changes, and another of its key may have the same bounds). It changes with each event within the allowed lateness, which may also merge sessions. After that only "
+            "A row is published once the watermark reaches the end of its window (a count window: with its last event; "
+            "it never changes, and another of its key may have the same bounds). It changes with each event within the "
+            "allowed lateness, which may also merge sessions. After that only "
             "`tidemark correct` changes it."
         ),
         final=f"The rows of {report.name}_live whose state is closed or corrected are final.",
