@@ -238,7 +238,7 @@ PANES: Final = About(
         c.WATERMARK: f"{_TIME}watermark before the batch; -2^62 before there was one.",
         c.CLOSED_UNTIL: f"{_TIME}end up to which windows were closed before the batch; -2^62 for no window.",
         c.RECORD_POSITION: (
-            "Position of an event in its batch, if each event is a row; null in a row of earlier events that were merged."
+            "Position of an event in its batch, if each event is a row; null in a row of merged events."
         ),
         c.SESSIONS: "For user_totals: the number of final sessions in the row; null if they are not final.",
         c.WINDOW_START_MS: f"{_TIME}start of the window, if the pane does not determine it.",

@@ -38,7 +38,8 @@ BEGUN = Report(
     session_gap_ms=5 * MINUTE,
 )
 LARGE = (REPORTS[1], REPORTS[2], REPORTS[4], LAST_THREE, *TIMED, GROWING, BEGUN)
-"""Sliding windows, days, count windows of both kinds, windows and sessions with times and texts, growing windows, begun sessions."""
+"""Sliding windows, days, count windows that tumble and slide, windows and sessions with times, growing windows, begun
+sessions."""
 SOME = replace(POLICY, reports=LARGE, totals=None)
 ONE = replace(POLICY, reports=REPORTS[:1], totals=None)
 TWO_LATER = (Event(1), Event(2, "bob", "/a")), (Event(12),), (Event(3, "cid"), Event(13))

@@ -100,7 +100,7 @@ BREAKS: dict[str, Break] = {
         "last_three",
         "last_three",
         drop(user_id="ann", window_start=at(1)),
-        "last_three: window [2024-05-01T12:01:00Z, 2024-05-01T12:03:00.001Z) of user_id 'ann', full with batch 10000000",
+        "last_three: window [2024-05-01T12:01:00Z, 2024-05-01T12:03:00.001Z) of user_id 'ann', full with batch",
     ),
     "a window of the last events has more events": (
         "last_three",
