@@ -208,8 +208,12 @@ class Model:
     def _fill(self, shape: Shape, event: Event) -> None:
         times = self._open.setdefault((shape.name, event.user), [])
         times.append(event.time)
-        if len(times) == shape.size:
-            self._full.setdefault(shape.name, Counter())[event.user, min(times), max(times) + 1] += 1
+        full = self._full.setdefault(shape.name, Counter())
+        if shape.slide:
+            last = times[-shape.size :]
+            full[event.user, min(last), max(last) + 1, len(last)] += len(times) % shape.slide == 0
+        elif len(times) == shape.size:
+            full[event.user, min(times), max(times) + 1, shape.size] += 1
             times.clear()
 
     def _join(self, shape: Shape, event: Event, closed: int) -> None:
@@ -286,10 +290,12 @@ class Model:
         for user, own in self._sessions.get(shape.name, {}).items():
             yield from ((user, one.start, one.end, one.events, False) for one in own)
         for key in self._full.get(shape.name, Counter[Key]()).elements():
-            yield (*key, shape.size, True)
+            yield (*key, True)
         for (name, user), times in self._open.items():
             if name == shape.name and times:
-                yield user, min(times), max(times) + 1, len(times), False
+                # Of counts that slide, those that are in the next window already.
+                next_ones = times[-(shape.size - shape.slide + len(times) % shape.slide) :] if shape.slide else times
+                yield user, min(next_ones), max(next_ones) + 1, len(next_ones), False
 
 
 def _number(watermark: int | None) -> int:
