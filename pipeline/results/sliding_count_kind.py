@@ -20,15 +20,17 @@ from tidemark.pipeline.tables.engines import Engine
 from tidemark.pipeline.tables.query import query
 
 _NUMBERED_SQL: Final = """numbered AS (
-  SELECT parts.*, CAST(sum({events}) OVER (
-    {by} ORDER BY batch, record_position NULLS FIRST ROWS UNBOUNDED PRECEDING
-  ) AS BIGINT) AS number_of_key
+  SELECT parts.*, CAST(sum({events}) OVER ({in_order} ROWS UNBOUNDED PRECEDING) AS BIGINT) AS number_of_key
   FROM parts
 )"""
+# Most keys have no new event, and for a row a window function takes far longer than a join. Different keys may have the
+# same text: then events of one more key are read.
 _ENDED_SQL: Final = """
-WITH parts AS ({parts}), {numbered}, windowed AS (
+WITH all_parts AS ({parts}), parts AS (
+  SELECT * FROM all_parts WHERE {text} IN (SELECT {text} FROM all_parts WHERE batch > {after})
+), {numbered}, windowed AS (
   SELECT {keys}{joined}batch, record_position, number_of_key FROM numbered
-  WINDOW last_events AS ({by} ORDER BY number_of_key ROWS BETWEEN {others} PRECEDING AND CURRENT ROW)
+  WINDOW last_events AS ({in_order} ROWS BETWEEN {others} PRECEDING AND CURRENT ROW)
 )
 SELECT {start} AS window_start, {end} AS window_end, windowed.*, CAST(0 AS BIGINT) AS late_events,
   batch AS published_batch
@@ -72,9 +74,10 @@ class SlidingCountKind(CountWindowKind):
         return _ENDED_SQL.format(
             parts=parts,
             numbered=self._numbered_sql,
+            text=self._text_sql,
             keys=keys_sql(self.report),
             joined="".join(joined),
-            by=self._by_sql,
+            in_order=self._in_order_sql,
             others=self._windows.size - 1,
             start=engine.time("first_time"),
             end=engine.time("last_time + 1"),
@@ -108,9 +111,20 @@ class SlidingCountKind(CountWindowKind):
         return partition_by_sql(*self.report.keys)
 
     @property
+    def _text_sql(self) -> str:
+        """SQL: the keys of a row as one text, empty without keys."""
+        keys = ", ".join(f"coalesce({key}, '')" for key in self.report.keys)
+        return f"concat({keys})" if keys else "''"
+
+    @property
+    def _in_order_sql(self) -> str:
+        """SQL of a window over the events of a key, in their order: with one order for all they are sorted once."""
+        return f"{self._by_sql} ORDER BY batch, record_position NULLS FIRST"
+
+    @property
     def _numbered_sql(self) -> str:
         """SQL: all rows of some keys with the number of their last event among the events of its key, from 1."""
-        return _NUMBERED_SQL.format(events=" + ".join(part.name for part in COUNTS), by=self._by_sql)
+        return _NUMBERED_SQL.format(events=" + ".join(part.name for part in COUNTS), in_order=self._in_order_sql)
 
     @property
     def _placed_sql(self) -> str:
