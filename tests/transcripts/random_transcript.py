@@ -132,7 +132,7 @@ def _growing(chance: Random, window: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _sliding(chance: Random, window: Mapping[str, Any]) -> Mapping[str, Any]:
     """Some counts slide."""
-    if "count" not in window or chance.random() < 0.5:
+    if "count" not in window or chance.random() < 0.7:
         return window
     return {**window, "slide": chance.randint(1, window["count"] - 1)}
 
