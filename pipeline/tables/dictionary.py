@@ -116,9 +116,7 @@ DEAD_LETTERS: Final = About(
         c.DETAIL: "The check that failed, as a sentence.",
         **_POSITION,
         c.KAFKA_TIMESTAMP: f"{_TIME}timestamp of the record in Kafka.",
-        c.EVENT_TIME: (
-            f"{_TIME}time in the event, which may be no valid time; null if it could not be read or was erased."
-        ),
+        c.EVENT_TIME: f"{_TIME}time in the event, maybe no valid time; null if it could not be read or was erased.",
         c.USER_ID: "`user_id` of the event; null if it could not be read, or was erased.",
         c.WATERMARK: f"{_TIME}watermark by which it was judged; null before there was one.",
         c.KEY: "Key of the record, unchanged; null if it was erased, or if users have pseudonyms.",
@@ -171,9 +169,7 @@ ERASED_USERS: Final = About(
     changes="A row never changes. `tidemark erase --keep-later` removes it.",
     final="Internal: not meant for readers.",
     columns={
-        "user_hash": (
-            "HMAC-SHA-256 of the user's id in the tables, with the salt as key: the first 128 bits, in hexadecimal."
-        ),
+        "user_hash": "HMAC-SHA-256 of the user's id in the tables, with the salt as key: 128 bits, in hexadecimal.",
         "salt": "Random bytes in hexadecimal, equal in all rows.",
         "since": f"{_TIME}time of the erasure.",
     },
@@ -237,9 +233,7 @@ PANES: Final = About(
         c.LATE_EVENTS: "Events that came after a window of the pane had fired.",
         c.WATERMARK: f"{_TIME}watermark before the batch; -2^62 before there was one.",
         c.CLOSED_UNTIL: f"{_TIME}end up to which windows were closed before the batch; -2^62 for no window.",
-        c.RECORD_POSITION: (
-            "Position of an event in its batch, if each event is a row; null in a row of merged events."
-        ),
+        c.RECORD_POSITION: "Position of an event in its batch, if each event is a row; null if rows were merged.",
         c.SESSIONS: "For user_totals: the number of final sessions in the row; null if they are not final.",
         c.WINDOW_START_MS: f"{_TIME}start of the window, if the pane does not determine it.",
         c.WINDOW_END_MS: f"{_TIME}end of the window, if the pane does not determine it.",
@@ -279,9 +273,8 @@ def about_result(report: Report) -> About:
         key=(c.WINDOW_START, c.WINDOW_END, *report.keys) if report.windows.by_time else (),
         changes=(
             "A row is published once the watermark reaches the end of its window (a count window: with its last event; "
-            "it never changes, and another of its key may have the same bounds). It changes with each event within the "
-            "allowed lateness, which may also merge sessions. After that only "
-            "`tidemark correct` changes it."
+            "it never changes, and another may have the same bounds). It changes with each event within the allowed "
+            "lateness, which may also merge sessions. After that only `tidemark correct` changes it."
         ),
         final=f"The rows of {report.name}_live whose state is closed or corrected are final.",
         columns={name: _RESULT[name] for name in columns},

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import quote, urlencode
@@ -12,7 +11,7 @@ import pytest
 from tests.dashboard.scene import EVIL, Served, malformed, rejected, serving, story
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.plant import alter, change
-from tests.verify.site import LAST_THREE, PAGE_VIEWS_ALONE, Event, Site
+from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 from tidemark.pipeline.reading.pages import window_sums
 
 pytestmark = [pytest.mark.slow, pytest.mark.core]
@@ -221,17 +220,6 @@ def test_a_batch_that_was_not_committed_is_not_shown(tmp_path: Path) -> None:
             text = page.get(path).text
             assert "><bdi>ann</bdi></a>" in text
             assert "zoe" not in text
-
-
-def test_windows_of_the_last_events_are_displayed_each_even_with_equal_bounds(tmp_path: Path) -> None:
-    events = [Event(1)] * 4
-    Site(tmp_path, replace(PAGE_VIEWS_ALONE, reports=(LAST_THREE,))).open().batch(*events)
-    with serving(tmp_path) as page:
-        answer = page.get("/reports/last_three")
-        assert "Windows of the last 3 events, after every 2 events, one row per user id" in answer.words()
-        # Of events 1 to 2, of 2 to 4, and of 4, which waits for the sixth.
-        found = re.findall(r'>(open|closed)<.*?data-name="page views">(\d)<', "".join(rows(answer.text)))
-        assert sorted(found) == [("closed", "2"), ("closed", "3"), ("open", "1")]
 
 
 def test_an_empty_user_id_is_displayed_without_a_link(tmp_path: Path) -> None:

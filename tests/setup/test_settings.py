@@ -16,10 +16,8 @@ from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time.malformed import MalformedLimit
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.strategies import Bounded
-from tidemark.pipeline.event_time.windows.count import Counts, CountWindows, SlidingCounts
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.settings.model import Settings
-from tidemark.pipeline.tables.opening import report_to_json
 
 
 @pytest.fixture(autouse=True)
@@ -95,30 +93,6 @@ def test_what_makes_no_windows_is_refused(window: dict[str, str], said: str, tmp
     lines = "\n".join(f'{name} = "{value}"' for name, value in window.items())
     with pytest.raises(SetUpError, match=f"window: .*{said}"):
         parsed_settings("--config", str(file(tmp_path, f"[window]\n{lines}")))
-
-
-@pytest.mark.parametrize("slide", ["0", "1000000000000001", "9" * 5000, "-1", "1.5", "true"])
-def test_a_slide_of_no_possible_number_of_events_is_refused(slide: str) -> None:
-    with pytest.raises(SetUpError, match=r"window\.slide: .*(must be at least 1 event, and at most|is not a duration)"):
-        parsed_settings("--window.count", "5", f"--window.slide={slide}")
-
-
-@pytest.mark.parametrize(
-    ("slide", "windows"),
-    [
-        ("", Counts(5)),
-        ("slide = 5", Counts(5)),
-        ("slide = 2", SlidingCounts(5, 2)),
-        ('slide = "2"', SlidingCounts(5, 2)),
-    ],
-)
-def test_a_count_tumbles_unless_its_slide_is_less(slide: str, windows: CountWindows, tmp_path: Path) -> None:
-    config = file(tmp_path, f"[window]\ncount = 5\n{slide}")
-    assert parsed_settings("--config", str(config)).policy().reports[0].windows == windows
-
-
-def test_the_stored_definition_of_counts_that_tumble_has_no_slide() -> None:
-    assert report_to_json(Report("pairs", Counts(2), 0))["windows"] == {"kind": "counts", "size": 2}
 
 
 def test_the_policy_is_in_milliseconds() -> None:

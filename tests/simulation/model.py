@@ -289,13 +289,11 @@ class Model:
             yield (*key, self._shown[shape.name, key][3] if key[2] <= until else views, False)
         for user, own in self._sessions.get(shape.name, {}).items():
             yield from ((user, one.start, one.end, one.events, False) for one in own)
-        for key in self._full.get(shape.name, Counter[Key]()).elements():
-            yield (*key, True)
+        yield from ((*key, True) for key in self._full.get(shape.name, Counter[Key]()).elements())
         for (name, user), times in self._open.items():
             if name == shape.name and times:
-                # Of counts that slide, those that are in the next window already.
-                next_ones = times[-(shape.size - shape.slide + len(times) % shape.slide) :] if shape.slide else times
-                yield user, min(next_ones), max(next_ones) + 1, len(next_ones), False
+                last = times[-(shape.size - shape.slide + len(times) % shape.slide) :] if shape.slide else times
+                yield user, min(last), max(last) + 1, len(last), False
 
 
 def _number(watermark: int | None) -> int:
