@@ -11,7 +11,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from tidemark.pipeline.event_time.windows.count import SlidingCounts
-from tidemark.pipeline.measures import COUNTS
+from tidemark.pipeline.measures import EVENTS_SQL
 from tidemark.pipeline.results.count_kind import CountWindowKind
 from tidemark.pipeline.results.levels import Run
 from tidemark.pipeline.results.measure_sql import joined_parts_sql
@@ -124,7 +124,7 @@ class SlidingCountKind(CountWindowKind):
     @property
     def _numbered_sql(self) -> str:
         """SQL: all rows of some keys with the number of their last event among the events of its key, from 1."""
-        return _NUMBERED_SQL.format(events=" + ".join(part.name for part in COUNTS), in_order=self._in_order_sql)
+        return _NUMBERED_SQL.format(events=EVENTS_SQL, in_order=self._in_order_sql)
 
     @property
     def _placed_sql(self) -> str:
