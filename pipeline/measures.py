@@ -110,6 +110,8 @@ COUNTS: Final = (
     Part(c.CLICKS, "int64", Join.SUM, c.CLICKS, c.CLICKS, (_CLICKED,)),
 )
 """The parts that all panes have, because their sum is the number of events."""
+EVENTS_SQL: Final = f"{c.PAGE_VIEWS} + {c.CLICKS}"
+"""SQL of the number of events in a row of `panes`, of any engine."""
 TIMES: Final = (
     Part(c.FIRST_TIME, "int64", Join.MIN, c.FIRST_TIME, c.EVENT_TIME, (_FIRST,)),
     Part(c.LAST_TIME, "int64", Join.MAX, c.LAST_TIME, c.EVENT_TIME, (_LAST,)),

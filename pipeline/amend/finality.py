@@ -13,7 +13,7 @@ from tidemark.pipeline.event_time import lateness
 from tidemark.pipeline.event_time.policy import Consumer, Policy
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.user_totals import UserTotals
-from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.count import CountWindows
 from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.instants import utc_sql
@@ -67,7 +67,7 @@ class Finality:
         match consumer.windows:
             case Sessions() as windows:
                 return self._meets_no_open_session(event, consumer, windows, missed)
-            case Periodic() | Counts():
+            case Periodic() | CountWindows():
                 return are_closed
             case _:
                 assert_never(consumer.windows)

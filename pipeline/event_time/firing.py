@@ -108,7 +108,7 @@ class SessionsDue(Firing):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountsDue(Firing):
-    """Count windows that became full after batch `after_batch`."""
+    """Count windows that ended with an event after batch `after_batch`."""
 
     after_batch: int = rules.NEVER
 

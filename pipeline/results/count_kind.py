@@ -1,5 +1,6 @@
 """Count windows: each `size` events of a key that follow one another are a window."""
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
@@ -36,39 +37,62 @@ HAVING count(*) = {size} AND max(batch) > {after} AND max(batch) <= {until}
 """
 
 
-class CountKind(WindowKind[CountsDue]):
-    """Count windows."""
+class CountWindowKind(WindowKind[CountsDue]):
+    """Windows that end with an event of their key and never change after that."""
 
-    _windows: Counts
+    @abstractmethod
+    def ended_sql(self, parts: str, after: int, until: int, engine: Engine) -> str:
+        """Returns SQL of the windows that ended with an event after the batch `after`, and up to the batch `until`.
+
+        `parts` is SQL of all rows of panes of some keys.
+        """
 
     def plan(self, firing: CountsDue, batch: int, tables: SourceTables) -> PublicationPlan:
-        """Plans the windows that became full since the last publication. A full window never changes.
+        """Plans the windows that ended since the last publication.
 
         They are one chunk, so they are appended in the commit that records the publication, and never twice.
         """
         # The table may have been published further than the state of this process says.
         after = max(firing.after_batch, tables.results.transaction_version(PUBLISHED_APP) or 0)
 
-        def full(engine: Engine, parts: str) -> str:
-            return _FULL_SQL.format(
-                parts=parts,
-                windowed=self.open_windows_sql(),
-                start=engine.time("min(first_time)"),
-                end=engine.time("max(last_time) + 1"),
-                keys=keys_sql(self.report),
-                measures=window_measures_sql(self.report),
-                number=self._first_event_sql,
-                size=self._windows.size,
-                after=after,
-                until=batch,
-            )
+        def ended(engine: Engine, parts: str) -> str:
+            return self.ended_sql(parts, after, batch, engine)
 
         def rows_from(parts: str) -> pa.Table:
-            return self.result_rows(query(full(Engine.DELTA_RS, parts), panes=tables.panes))
+            return self.result_rows(query(ended(Engine.DELTA_RS, parts), panes=tables.panes))
 
         files = self.files(tables.panes, batch)
-        written = self.by_executors(files, partial(full, parts=panes_sql(self.report, batch)))
+        written = self.by_executors(files, partial(ended, parts=panes_sql(self.report, batch)))
         return PublicationPlan([ResultChunk(written or self.by_driver(files, batch, rows_from), None, is_last=True)])
+
+    def is_closed_sql(self, closed_until: str) -> str:  # noqa: ARG002 - the signature of `WindowKind`
+        """Returns true, because a published window never changes."""
+        return "true"
+
+    def touched_sql(self, windows: Sequence[Window]) -> str:  # noqa: ARG002 - the signature of `WindowKind`
+        """Returns false, because no event is too late."""
+        return "false"
+
+
+class CountKind(CountWindowKind):
+    """Windows of events that follow one another: each event is in one window."""
+
+    _windows: Counts
+
+    def ended_sql(self, parts: str, after: int, until: int, engine: Engine) -> str:
+        """Returns SQL of the windows that became full."""
+        return _FULL_SQL.format(
+            parts=parts,
+            windowed=self.open_windows_sql(),
+            start=engine.time("min(first_time)"),
+            end=engine.time("max(last_time) + 1"),
+            keys=keys_sql(self.report),
+            measures=window_measures_sql(self.report),
+            number=self._first_event_sql,
+            size=self._windows.size,
+            after=after,
+            until=until,
+        )
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - no time ends them
         """Yields the events of windows that are not full."""
@@ -86,18 +110,10 @@ class CountKind(WindowKind[CountsDue]):
         """SQL condition: the window is not full."""
         return f"events < {self._windows.size}"
 
-    def is_closed_sql(self, closed_until: str) -> str:  # noqa: ARG002 - the signature of `WindowKind`
-        """Returns true, because a full window never changes."""
-        return "true"
-
     def open_windows_sql(self) -> str:
         """Returns SQL of all windows, in the order of record positions."""
         keys = self.report.keys
         return _WINDOWED_SQL.format(by=partition_by_sql(*keys), window=partition_by_sql(*keys, self._first_event_sql))
-
-    def touched_sql(self, windows: Sequence[Window]) -> str:  # noqa: ARG002 - the signature of `WindowKind`
-        """Returns false, because no event is too late."""
-        return "false"
 
     @property
     def _first_event_sql(self) -> str:

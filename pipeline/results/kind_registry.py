@@ -5,7 +5,7 @@ from typing import Any, assert_never
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.calendar import Calendar
-from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.cumulate import Cumulate
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.kinds import AnyWindows
@@ -14,6 +14,7 @@ from tidemark.pipeline.results.count_kind import CountKind
 from tidemark.pipeline.results.periodic_kind import AlignedKind, CalendarKind
 from tidemark.pipeline.results.result_kind import ResultKind, WindowKind
 from tidemark.pipeline.results.session_kind import SessionKind
+from tidemark.pipeline.results.sliding_count_kind import SlidingCountKind
 from tidemark.pipeline.results.user_totals_kind import UserTotalsKind
 from tidemark.pipeline.tables.large import NOTHING, LargeJobs
 from tidemark.pipeline.tuning import STANDARD, Tuning
@@ -42,5 +43,7 @@ def _class_of(windows: AnyWindows) -> type[WindowKind[Any]]:
             return AlignedKind
         case Sessions():
             return SessionKind
+        case SlidingCounts():
+            return SlidingCountKind
         case _:
             assert_never(windows)

@@ -90,7 +90,7 @@ def null_if_it_fails(column: Column, session: SparkSession) -> Column:
 
 def is_utf8(name: str, session: SparkSession) -> Column:
     """Returns whether the texts of a column are UTF-8; null for null. See `connector/tidemark/Utf8.java`."""
-    return ClassicColumn(java_packages(session).tidemark.Utf8.isUtf8(F.col(name)._jc))  # type: ignore[attr-defined]  # noqa: SLF001
+    return ClassicColumn(java_packages(session).tidemark.Utf8.isUtf8(F.col(name)._jc))  # noqa: SLF001
 
 
 def remove_properties(context: SparkContext, names: Iterable[str]) -> None:

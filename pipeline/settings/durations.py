@@ -1,5 +1,6 @@
 """Durations as users write them: `500ms`, `30s`, `10m`, `12h`, `7d`."""
 
+import re
 from datetime import timedelta
 from typing import Annotated, Any, Final
 
@@ -8,6 +9,8 @@ from pydantic import AfterValidator, BeforeValidator, PlainSerializer
 from tidemark.command_line import times
 from tidemark.command_line.printable import quoted
 
+MOST: Final = 10**15
+"""The largest count: the tables and Spark have integers of 64 bits."""
 _LONGEST: Final = timedelta(days=36_500)
 """A century: a longer duration is a mistake."""
 
@@ -74,3 +77,28 @@ DurationOrOff = Annotated[
 ]
 """None if it is `off`."""
 PositiveDuration = Annotated[timedelta, BeforeValidator(parse_duration), AfterValidator(_positive), _AS_TEXT, _FORM]
+
+
+def _parse_duration_or_count(value: Any) -> Any:
+    """Parses digits as a count of events, and any other text as a duration. Returns a number unchanged."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    return int(value) if isinstance(value, str) and re.fullmatch(r"[0-9]{1,18}", value) else parse_duration(value)
+
+
+def _positive_or_count(value: timedelta | int) -> timedelta | int:
+    if isinstance(value, timedelta):
+        return _positive(value)
+    if not 0 < value <= MOST:
+        raise ValueError(f"must be at least 1 event, and at most {MOST}")
+    return value
+
+
+PositiveDurationOrCount = Annotated[
+    timedelta | int,
+    BeforeValidator(_parse_duration_or_count),
+    AfterValidator(_positive_or_count),
+    PlainSerializer(lambda value: value if isinstance(value, int) else write_duration(value), when_used="json"),
+    "DURATION|INTEGER",
+]
+"""A number without a unit is a count of events."""

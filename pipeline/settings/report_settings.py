@@ -13,20 +13,25 @@ from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.dimensions import Type
 from tidemark.pipeline.event_time.reports import view_name
 from tidemark.pipeline.event_time.windows.calendar import Calendar, has_whole_parts
-from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.cumulate import Cumulate
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.measures import MEASURES
 from tidemark.pipeline.settings.column_names import is_reserved
-from tidemark.pipeline.settings.durations import Duration, PositiveDuration, milliseconds
+from tidemark.pipeline.settings.durations import (
+    MOST,
+    Duration,
+    PositiveDuration,
+    PositiveDurationOrCount,
+    milliseconds,
+)
 from tidemark.pipeline.settings.window_limits import WindowLength
 
 FIELD_NAME: Final = r"[A-Za-z0-9_@$:/-]+(\.[A-Za-z0-9_@$:/-]+)*"
 """Names with dots between them. Avro has fewer names than JSON: others are missing in every schema."""
-Count = Annotated[int, Field(gt=0, le=10**15)]
-"""The tables and Spark have integers of 64 bits."""
+Count = Annotated[int, Field(gt=0, le=MOST)]
 OWN_KEYS: Final = (c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
 """The keys that need no dimension."""
 
@@ -70,8 +75,9 @@ class WindowSettings(Section):
 
     size: WindowLength = timedelta(minutes=1)
     """Length of a window."""
-    slide: PositiveDuration | None = None
-    """Time from the start of a window to the start of the next; without it windows tumble."""
+    slide: PositiveDurationOrCount | None = None
+    """Time from the start of a window to the start of the next; without it windows tumble. With a count, the number of
+    events from the end of a window to the end of the next."""
     step: PositiveDuration | None = None
     """Windows cumulate: they grow by this step up to the size, which is a multiple of it, and then start again."""
     offset: Duration | None = None
@@ -82,19 +88,20 @@ class WindowSettings(Section):
     gap: WindowLength | None = None
     """Windows are sessions: events of a key, each within this gap of the event before."""
     count: Count | None = None
-    """A window is this many events of a key, in order of arrival."""
+    """A window is this many events of a key, in order of arrival; with a slide the last ones, after every `slide`."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
         size_ms = milliseconds(self.size)
-        if self.slide is not None and self.slide > self.size:
-            raise ValueError("slide must not be longer than size: events between two windows would be in no window")
         if self.step is not None and size_ms % milliseconds(self.step):
             raise ValueError("size must be a multiple of step: windows grow by the step up to the size")
-        if self.model_fields_set & {"gap", "count"} and len(self.model_fields_set) > 1:
+        names = self.model_fields_set
+        if names & {"gap", "count"} and len(names) > 1 and names != {"count", "slide"}:
             raise ValueError(
-                "sessions have only a gap, and count windows only a count: leave out the other settings of windows"
+                "sessions have only a gap, and count windows only a count and a slide: leave out the other settings of "
+                "windows"
             )
+        _check_slide(self.slide, self.size if self.count is None else self.count)
         if self.slide is not None and self.step is not None:
             raise ValueError("windows have a slide or a step: set one of the two")
         if self.zone and self.model_fields_set & {"slide", "step", "offset"}:
@@ -111,13 +118,32 @@ class WindowSettings(Section):
         if self.gap is not None:
             return Sessions(milliseconds(self.gap))
         if self.count is not None:
+            if isinstance(self.slide, int) and self.slide < self.count:
+                return SlidingCounts(self.count, self.slide)
             return Counts(self.count)
         if self.zone:
             return Calendar(size_ms, self.zone)
-        offset_ms = _default_offset_ms(self.slide or self.size) if self.offset is None else milliseconds(self.offset)
+        slide = self.slide if isinstance(self.slide, timedelta) else self.size
+        offset_ms = _default_offset_ms(slide) if self.offset is None else milliseconds(self.offset)
         if self.step is not None:
             return Cumulate(size_ms, milliseconds(self.step), offset_ms)
-        return Grid(size_ms, milliseconds(self.slide) if self.slide else size_ms, offset_ms)
+        return Grid(size_ms, milliseconds(slide), offset_ms)
+
+
+def _check_slide(slide: timedelta | int | None, size: timedelta | int) -> None:
+    """Raises ValueError unless a slide is of the kind of the windows' size, and at most that."""
+    match slide, size:
+        case (int(), timedelta()):
+            raise ValueError(
+                f'slide {slide} is not a duration: write a number and a unit as text, such as "30s"; only with a '
+                "count it is a number of events"
+            )
+        case (timedelta(), int()):
+            raise ValueError("with a count, slide is a number of events, such as 1")
+        case (timedelta(), timedelta()) if slide > size:
+            raise ValueError("slide must not be longer than size: events between two windows would be in no window")
+        case (int(), int()) if slide > size:
+            raise ValueError("slide must not be greater than count: events between two windows would be in no window")
 
 
 class DimensionSettings(Section):

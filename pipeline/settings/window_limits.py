@@ -27,17 +27,20 @@ WindowLength = Annotated[PositiveDuration, AfterValidator(_not_too_long)]
 def check_windows(report: Report) -> None:
     """Raises ValueError if a window of the report has too many panes, or an event too many windows."""
     windows = report.windows
-    if not windows.ends_are_known:
-        return
-    first = next(windows.of(0))
+    if windows.ends_are_known:
+        _check_panes(report)
+    if windows.overlap > _MOST_WINDOWS:
+        raise ValueError(
+            f"an event of report {report.name} would belong to {windows.overlap} windows, and may belong to "
+            f"{_MOST_WINDOWS}: choose a longer slide or step"
+        )
+
+
+def _check_panes(report: Report) -> None:
+    first = next(report.windows.of(0))
     panes = (first.end - first.start + report.session_gap_ms) // report.pane_ms
     if panes > _MOST_PANES:
         raise ValueError(
             f"a window of report {report.name} would consist of {panes} panes of {write_milliseconds(report.pane_ms)}, "
             f"and may consist of {_MOST_PANES}: choose size, slide and session_gap with a longer common divisor"
-        )
-    if windows.overlap > _MOST_WINDOWS:
-        raise ValueError(
-            f"an event of report {report.name} would belong to {windows.overlap} windows, and may belong to "
-            f"{_MOST_WINDOWS}: choose a longer slide or step"
         )

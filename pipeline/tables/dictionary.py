@@ -28,7 +28,7 @@ class About:
     row: str
     """The content of one row."""
     key: tuple[str, ...]
-    """Columns whose values are unique among committed rows."""
+    """Columns whose values are unique among committed rows; empty for count windows, which may have equal bounds."""
     changes: str
     """When a row changes."""
     final: str
@@ -38,7 +38,8 @@ class About:
     @property
     def description(self) -> str:
         """The comment of the table."""
-        return f"{self.row} Key: {', '.join(self.key)}. {self.changes} {self.final}"
+        keyed = f"Key: {', '.join(self.key)}." if self.key else "Rows have no key: windows may have the same bounds."
+        return f"{self.row} {keyed} {self.changes} {self.final}"
 
 
 def comment_of(field: pa.Field) -> str:
@@ -120,9 +121,7 @@ DEAD_LETTERS: Final = About(
         c.DETAIL: "The check that failed, as a sentence.",
         **_POSITION,
         c.KAFKA_TIMESTAMP: f"{_TIME}timestamp of the record in Kafka.",
-        c.EVENT_TIME: (
-            f"{_TIME}time in the event, which may be no valid time; null if it could not be read or was erased."
-        ),
+        c.EVENT_TIME: f"{_TIME}time in the event, maybe no valid time; null if it could not be read or was erased.",
         c.USER_ID: "`user_id` of the event; null if it could not be read, or was erased.",
         c.WATERMARK: f"{_TIME}watermark by which it was judged; null before there was one.",
         c.KEY: "Key of the record, unchanged; null if it was erased, or if users have pseudonyms.",
@@ -165,8 +164,8 @@ ERASURES: Final = About(
         "table": "Name of the table; panes of reports that are not by users keep their counts under another id.",
         "rows": "Rows that were removed, or from which the user was removed.",
         "events": (
-            "For reports by users that count each event once, and for user_totals: the counted events of the user that "
-            "were removed. Null for other tables."
+            "For reports by users whose rows or panes have each event once, and for user_totals: the counted events of "
+            "the user that were removed. Null for other tables."
         ),
     },
 )
@@ -176,9 +175,7 @@ ERASED_USERS: Final = About(
     changes="A row never changes. `tidemark erase --keep-later` removes it.",
     final="Internal: not meant for readers.",
     columns={
-        "user_hash": (
-            "HMAC-SHA-256 of the user's id in the tables, with the salt as key: the first 128 bits, in hexadecimal."
-        ),
+        "user_hash": "HMAC-SHA-256 of the user's id in the tables, with the salt as key: 128 bits, in hexadecimal.",
         "salt": "Random bytes in hexadecimal, equal in all rows.",
         "since": f"{_TIME}time of the erasure.",
     },
@@ -243,7 +240,7 @@ PANES: Final = About(
         c.LATE_EVENTS: "Events that came after a window of the pane had fired.",
         c.WATERMARK: f"{_TIME}watermark before the batch; -2^62 before there was one.",
         c.CLOSED_UNTIL: f"{_TIME}end up to which windows were closed before the batch; -2^62 for no window.",
-        c.RECORD_POSITION: "Position of an event in its batch, if each event is a row.",
+        c.RECORD_POSITION: "Position of an event in its batch, if each event is a row; null if rows were merged.",
         c.SESSIONS: "For user_totals: the number of final sessions in the row; null if they are not final.",
         c.WINDOW_START_MS: f"{_TIME}start of the window, if the pane does not determine it.",
         c.WINDOW_END_MS: f"{_TIME}end of the window, if the pane does not determine it.",
@@ -281,11 +278,11 @@ def about_result(report: Report) -> About:
     texts = _RESULT | {dimension.name: dimension.meaning for dimension in report.dimensions}
     return About(
         row=f"One row per {per}, with the measures of its events.{condition}",
-        key=(c.WINDOW_START, c.WINDOW_END, *report.keys),
+        key=(c.WINDOW_START, c.WINDOW_END, *report.keys) if report.windows.by_time else (),
         changes=(
-            "A row is published once the watermark reaches the end of its window (a count window: once it is full). It "
-            "changes with each event within the allowed lateness, which may also merge sessions. After that only "
-            "`tidemark correct` changes it."
+            "A row is published once the watermark reaches the end of its window (a count window: with its last event; "
+            "it never changes, and another may have the same bounds). It changes with each event within the allowed "
+            "lateness, which may also merge sessions. After that only `tidemark correct` changes it."
         ),
         final=f"The rows of {report.name}_live whose state is closed or corrected are final.",
         columns={name: texts[name] for name in columns},

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from tidemark.pipeline.event_time.windows.calendar import Calendar
-from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.cumulate import Cumulate
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.kinds import AnyWindows
@@ -66,7 +66,7 @@ def aligned(windows: AnyWindows) -> AlignedWindows | None:
             return AlignedWindows(slide_ms, offset_ms, range(size_ms, size_ms + 1))
         case Cumulate(size_ms, step_ms, offset_ms):
             return AlignedWindows(size_ms, offset_ms, range(step_ms, size_ms + 1, step_ms))
-        case Calendar() | Counts() | Sessions():
+        case Calendar() | Counts() | Sessions() | SlidingCounts():
             return None
         case _:
             assert_never(windows)

@@ -9,7 +9,7 @@ from tidemark.pipeline.event_time.batch import EPOCH
 from tidemark.pipeline.event_time.policy import TimeOf
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.calendar import Calendar
-from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.tables.schemas import DEAD_LETTERS, ERASURES, PANES
@@ -50,7 +50,9 @@ def _why_skipped(tables: WarehouseSnapshot, result: AnyResult) -> str:
 
 
 def _counts_all_once(report: Report) -> bool:
-    return {*report.measures} >= {c.PAGE_VIEWS, c.CLICKS} and not report.where and not report.windows.has_overlap
+    """Returns whether rows count all events and no event is in two rows, or panes keep every event."""
+    is_of_all = {*report.measures} >= {c.PAGE_VIEWS, c.CLICKS} and not report.where
+    return is_of_all and (not report.windows.has_overlap or isinstance(report.windows, SlidingCounts))
 
 
 def _compare(tables: WarehouseSnapshot, result: AnyResult, finding: Finding) -> None:
@@ -87,7 +89,8 @@ def _ledger_sum(tables: WarehouseSnapshot, result: AnyResult, name: str) -> int:
 
 def _found(tables: WarehouseSnapshot, result: AnyResult) -> tuple[int, str]:
     """Returns the number of events in panes and results, and where they are."""
-    if isinstance(result, PublishedTotals):  # a user's panes stay, and invariant 5 compares their sums
+    # These panes stay, and invariant 5 compares their sums.
+    if isinstance(result, PublishedTotals) or isinstance(result.report.windows, SlidingCounts):
         in_panes = tables.scalar(
             f"SELECT {_EVENT_COUNT_SQL} FROM ({queries.panes_sql(result, published=False)}) AS parts"
         )
@@ -111,6 +114,8 @@ def _waiting_sql(tables: WarehouseSnapshot, result: PublishedReport) -> str:
             with_sessions = session_sums.with_sessions(result, windows)
             unfired = f"SELECT {_EVENT_COUNT_SQL} AS events FROM sessions WHERE end_ms > {result.watermark}"
             return f"{with_sessions} SELECT sum(events) FROM ({unfired} UNION ALL {late}) AS both"
+        case SlidingCounts():
+            return f"SELECT {_EVENT_COUNT_SQL} FROM ({parts}) AS parts"
         case Periodic():
             placed = f"{periodic_sums.with_sums(tables, result, published=False)} SELECT {_EVENT_COUNT_SQL} FROM placed"
             return (

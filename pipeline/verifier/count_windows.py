@@ -1,9 +1,9 @@
-"""Count windows: the first `size` events of a key, by batch and record position, then the next; published when full."""
+"""Count windows: by batch and record position every `size` events of a key, or its last `size` after every `slide`."""
 
-from typing import Final
+from typing import Final, assert_never
 
 from tidemark.command_line.counts import counted
-from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.verifier import queries
 from tidemark.pipeline.verifier.published_results import PublishedReport
 from tidemark.pipeline.verifier.verification import Finding
@@ -23,20 +23,51 @@ WITH parts AS ({parts}), ending AS (
 )
 """
 
+# A row without a position has events that were merged, before all others. Each event is in the windows that end with it
+# or with one of the next `size - 1` events of its key; a window that has lost events to a merge has fewer than it must.
+_SLIDING_SQL: Final = """
+WITH parts AS ({parts}), numbered AS (
+  SELECT {keys} batch, first_time, last_time, page_views, clicks,
+    CAST(merged AS BIGINT) + CAST(row_number() OVER ({order}) AS BIGINT) AS event_number
+  FROM (
+    SELECT parts.*,
+      coalesce(sum(CASE WHEN record_position IS NULL THEN page_views + clicks END) OVER ({by}), 0) AS merged
+    FROM parts
+  ) AS counted WHERE record_position IS NOT NULL
+), spread AS (
+  SELECT numbered.*, event_number + ({slide} - event_number % {slide}) % {slide} + later.n * {slide} AS last_number
+  FROM numbered CROSS JOIN range({overlap}) AS later (n)
+), windows AS (
+  SELECT {keys} max(batch) AS published_batch, min(first_time) AS start_ms, max(last_time) + 1 AS end_ms,
+    CAST(sum(page_views) AS BIGINT) AS page_views, CAST(sum(clicks) AS BIGINT) AS clicks
+  FROM spread WHERE last_number < event_number + {size}
+  GROUP BY {keys} last_number
+  HAVING max(event_number) = last_number AND count(*) = least(last_number, {size})
+)
+"""
 
-def with_full_windows(result: PublishedReport, kind: Counts, *, published: bool = True) -> str:
-    """SQL `WITH parts, windows`: panes and the full windows of them; with `published` up to the published batch."""
-    keys = result.report.keys
-    return _FULL_SQL.format(
-        parts=queries.panes_sql(result, published=published),
-        keys=queries.columns(keys),
-        order=f"{queries.partition_by(keys)} ORDER BY batch, record_position",
-        others=kind.size - 1,
-        size=kind.size,
-    )
+
+def with_full_windows(result: PublishedReport, windows: Counts | SlidingCounts, *, published: bool = True) -> str:
+    """SQL `WITH parts, windows`: panes, and the windows whose last event they have, unless they lack earlier ones.
+
+    With `published` up to the published batch.
+    """
+    keys, parts = result.report.keys, queries.panes_sql(result, published=published)
+    by = queries.partition_by(keys)
+    order, columns = f"{by} ORDER BY batch, record_position", queries.columns(keys)
+    match windows:
+        case Counts(size):
+            return _FULL_SQL.format(parts=parts, keys=columns, order=order, others=size - 1, size=size)
+        case SlidingCounts(size, slide):
+            overlap = windows.overlap
+            return _SLIDING_SQL.format(
+                parts=parts, keys=columns, by=by, order=order, size=size, slide=slide, overlap=overlap
+            )
+        case _:
+            assert_never(windows)
 
 
-def check(tables: WarehouseSnapshot, result: PublishedReport, kind: Counts, finding: Finding) -> None:
+def check(tables: WarehouseSnapshot, result: PublishedReport, kind: Counts | SlidingCounts, finding: Finding) -> None:
     """Checks that all full windows are published. Windows with equal columns are alike, so their number is compared."""
     sums = result.report.sums
     cell = (*result.cell, *sums, "published_batch")

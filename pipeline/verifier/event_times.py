@@ -4,7 +4,7 @@ from functools import partial
 from typing import Final, NamedTuple, assert_never
 
 from tidemark.pipeline import columns as c
-from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.count import CountWindows
 from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.event_time.windows.session import Sessions
@@ -101,7 +101,7 @@ def after_last_ms(windows: AnyWindows) -> int:
     match windows:
         case Sessions(gap_ms):
             return gap_ms
-        case Counts():
+        case CountWindows():
             return 1
         case Periodic():
             return 0

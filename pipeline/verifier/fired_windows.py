@@ -6,7 +6,7 @@ from typing import Final
 from tidemark.command_line.counts import counted
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.windows.calendar import Calendar
-from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 from tidemark.pipeline.tables.schemas import CORRECTIONS
 from tidemark.pipeline.verifier import event_times, queries
@@ -97,21 +97,34 @@ def _check_counts(tables: WarehouseSnapshot, result: PublishedReport, finding: F
     report = result.report
     if not {*report.measures} >= _EVENT_COUNTS:
         return
-    size = report.windows.size if isinstance(report.windows, Counts) else 0
-    other_size = f"OR events <> {size}" if size else ""
     invalid = tables.ask(
         f"SELECT * FROM (SELECT *, page_views + clicks AS events FROM {result.table}) "
         "AS counted WHERE events <= 0 OR page_views < 0 OR clicks < 0 OR late_events < 0 OR late_events > events "
-        f"{other_size} ORDER BY start_ms, end_ms"
+        f"{_other_size_sql(report.windows)} ORDER BY start_ms, end_ms"
     )
-    finding.report_rows(invalid, lambda row: _invalid_counts(row, result, size))
+    finding.report_rows(invalid, lambda row: _invalid_counts(row, result))
 
 
-def _invalid_counts(row: Row, result: PublishedReport, size: int) -> str:
+def _other_size_sql(windows: AnyWindows) -> str:
+    """SQL, after OR: no count window has this number of events; empty for other windows."""
+    match windows:
+        case Counts(size):
+            return f"OR events <> {size}"
+        case SlidingCounts(size, slide):
+            return f"OR events > {size} OR (events < {size} AND events % {slide} <> 0)"
+        case _:
+            return ""
+
+
+def _invalid_counts(row: Row, result: PublishedReport) -> str:
     where = f"{result.place_of(row)} shows {row['page_views']} page_views and {row['clicks']} clicks"
-    if size:
-        return f"{where} in a window of {counted(size, 'event')}"
-    return f"{where}, of which {row['late_events']} came late"
+    match result.report.windows:
+        case Counts(size):
+            return f"{where} in a window of {counted(size, 'event')}"
+        case SlidingCounts() as windows:
+            return f"{where}, which does not fit {windows.describe()}"
+        case _:
+            return f"{where}, of which {row['late_events']} came late"
 
 
 def _check_published(tables: WarehouseSnapshot, result: AnyResult, finding: Finding) -> None:

@@ -3,7 +3,7 @@
 from typing import Final, assert_never
 
 from tidemark.pipeline import columns as c
-from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, PANES
@@ -50,7 +50,7 @@ def _check_result(tables: WarehouseSnapshot, result: AnyResult, finding: Finding
         user_sums.check(tables, result, finding)
         return
     match result.report.windows:
-        case Counts() as windows:
+        case Counts() | SlidingCounts() as windows:
             count_windows.check(tables, result, windows, finding)
         case Sessions() as windows:
             session_sums.check(tables, result, windows, finding)

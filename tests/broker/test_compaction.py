@@ -28,6 +28,8 @@ REPORTS: dict[str, dict[str, Any]] = {
     "days": {"window": {"size": "1d", "zone": "Europe/Berlin"}, "allowed_lateness": "0s"},
     "sessions": {"keys": ["user_id"], "window": {"gap": "7s"}, "allowed_lateness": "3s"},
     "threes": {"keys": ["user_id"], "window": {"count": 3}},
+    "last_fours": {"keys": ["user_id"], "window": {"count": 4, "slide": 3}},
+    "last_twos": {"keys": ["page_url"], "where": "event_type = 'click'", "window": {"count": 2, "slide": 1}},
     "clicks": {"keys": ["user_id", "page_url"], "where": "event_type = 'click'"},
     "visitors": {"measures": ["unique_users"], "window": {"size": "20s", "slide": "10s"}},
     "landings": {"keys": ["page_url"], "measures": ["unique_users", "sessions_begun"], "session_gap": "7s"},

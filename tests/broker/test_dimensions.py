@@ -48,6 +48,7 @@ REPORTS: Final[dict[str, dict[str, Any]]] = {
     "plans": {"keys": ["seats", "vip", "signed_up"], "where": "event_type = 'visit'"},
     "visits": {"keys": ["user_id", "seats"], "window": {"gap": "4s"}},
     "threes": {"keys": ["campaign", "vip"], "window": {"count": 3}},
+    "last": {"keys": ["seats", "host"], "window": {"count": 3, "slide": 2}},
 }
 TIME: Final = {"bound": "2s", "allowed_lateness": "0s", "idle_timeout": "1h", "max_future_skew": "1h"}
 Row = tuple[Any, ...]
@@ -115,9 +116,10 @@ def recount(events: Sequence[Mapping[str, Any]], name: str) -> Counter[Row]:
 
 def _windows(group: list[tuple[int, int, str, str]], window: Mapping[str, Any]) -> Iterator[tuple[int, int, list[Any]]]:
     if "count" in window:
-        in_order = sorted(group, key=lambda event: event[1])
-        for at in range(0, len(in_order) - window["count"] + 1, window["count"]):
-            inside = in_order[at : at + window["count"]]
+        in_order, size = sorted(group, key=lambda event: event[1]), window["count"]
+        slide = window.get("slide", size)
+        for end in range(slide, len(in_order) + 1, slide):
+            inside = in_order[max(0, end - size) : end]
             yield min(inside)[0], max(inside)[0] + 1, inside
     elif "gap" in window:
         session = list[Any]()

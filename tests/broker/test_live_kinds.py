@@ -26,6 +26,7 @@ REPORTS: dict[str, dict[str, Any]] = {
     "sessions": {"keys": ["user_id"], "window": {"gap": "10m"}},
     "threes": {"keys": ["user_id"], "window": {"count": 3}},
     "fives": {"window": {"count": 5}},
+    "last_threes": {"keys": ["user_id"], "window": {"count": 3, "slide": 1}},
 }
 TIME = {"bound": "0s", "allowed_lateness": "5m", "idle_timeout": "1h", "max_future_skew": "1h"}
 
@@ -117,4 +118,23 @@ def test_count_windows_that_are_not_full_are_open(settings: Settings, reader: st
     assert live_rows(settings, reader, "fives", *COUNTS) == [
         ("closed", -30, 100 + MOMENT, 5, 0, 0),
         ("open", -20, 97 + MOMENT, 1, 2, 0),
+    ]
+
+
+@EVERY_READER
+def test_the_next_window_of_a_count_that_slides_is_open(settings: Settings, reader: str) -> None:
+    assert live_rows(settings, reader, "last_threes", *COUNTS) == [
+        ("closed", -30, -30 + MOMENT, "ann", 1, 0, 0),
+        ("closed", -30, -25 + MOMENT, "ann", 2, 0, 0),
+        ("closed", -30, -20 + MOMENT, "ann", 2, 1, 0),
+        ("closed", 80, 80 + MOMENT, "cat", 1, 0, 0),
+        ("closed", 80, 88 + MOMENT, "cat", 1, 1, 0),
+        ("closed", 80, 97 + MOMENT, "cat", 2, 1, 0),
+        ("closed", 88, 88 + MOMENT, "dan", 1, 0, 0),
+        ("closed", 100, 100 + MOMENT, "bob", 1, 0, 0),
+        # The last two events, to which the next event comes.
+        ("open", -25, -20 + MOMENT, "ann", 1, 1, 0),
+        ("open", 88, 88 + MOMENT, "dan", 1, 0, 0),
+        ("open", 88, 97 + MOMENT, "cat", 1, 1, 0),
+        ("open", 100, 100 + MOMENT, "bob", 1, 0, 0),
     ]

@@ -11,7 +11,7 @@ from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.support.topic_writer import event, send
-from tests.support.warehouse import latest_batch, page_views, rows
+from tests.support.warehouse import latest_batch, milliseconds, page_views, rows
 from tidemark.pipeline.app import open_service
 from tidemark.pipeline.errors import TransientError
 from tidemark.pipeline.results import layout
@@ -101,6 +101,19 @@ def test_a_report_that_was_away_keeps_what_it_had_shown(life: Life) -> None:
         # The window that was open when the report was removed has the events since its return.
         ("ann", START + 10_000, START + 20_000): (1, 0, 1),
     }
+
+
+def test_the_last_events_outlive_the_service_and_begin_again_when_their_report_was_away(life: Life) -> None:
+    last = {**BOTH, "last": {"keys": ["user_id"], "window": {"count": 3, "slide": 1}}}
+    life.live([1, 2, 3, 4], reports=last)
+    life.live([5, 6], reports=last)
+    life.live([7])
+    life.live([8, 9], reports=last)
+    windows = sorted(
+        ((milliseconds(row["window_start"]) - START) // 1000, row["page_views"]) for row in rows(life.warehouse, "last")
+    )
+    assert windows == [(1, 1), (1, 2), (1, 3), (2, 3), (3, 3), (4, 3), (8, 1), (8, 2)]
+    assert_conserved(life.warehouse)
 
 
 def test_a_report_that_goes_shows_what_had_fired_and_was_not_published(life: Life) -> None:

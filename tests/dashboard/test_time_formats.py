@@ -13,7 +13,7 @@ from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.base import Windows
 from tidemark.pipeline.event_time.windows.calendar import Calendar
-from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.cumulate import Cumulate
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.session import Sessions
@@ -116,6 +116,8 @@ def test_a_report_with_a_zone_sets_the_zone_of_its_page() -> None:
         (Sessions(30 * MINUTE), "sessions, which end after 30 min without an event"),
         (Counts(1), "windows of 1 event"),
         (Counts(1000), "windows of 1,000 events"),
+        (SlidingCounts(1000, 1), "windows of the last 1,000 events, after each event"),
+        (SlidingCounts(5, 2), "windows of the last 5 events, after every 2 events"),
     ],
 )
 def test_windows_in_words_keep_the_spelling_of_the_zone(windows: Windows, words: str) -> None:

@@ -36,6 +36,8 @@ NOT_EXPRESSIBLE = {
     "different_users_of_a_day_of_23_hours": _CALENDAR,
     "a_future_event_fills_no_count": _FUTURE,
     "a_count_outlives_the_service": _RESTART,
+    "a_count_that_slides_outlives_the_service": _RESTART,
+    "a_count_that_slides_begins_again_when_its_report_comes_back": _CHANGED,
     "a_late_event_joins_two_sessions_of_a_user": _TOTALS,
     "events_a_gap_apart_are_one_session_of_the_totals_and_a_millisecond_more_makes_two": _TOTALS,
     "totals_are_written_when_the_watermark_passes_the_end_of_a_stretch": _TOTALS,

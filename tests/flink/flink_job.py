@@ -55,7 +55,7 @@ def _window(window: Mapping[str, Any]) -> dict[str, Any]:
     if "gap" in window:
         return {"kind": "session", "size": window["gap"], "slide": 0, "offset": 0}
     if "count" in window:
-        return {"kind": "count", "size": window["count"], "slide": 0, "offset": 0}
+        return {"kind": "count", "size": window["count"], "slide": window.get("slide", 0), "offset": 0}
     if "step" in window:
         size, offset = window["size"], window.get("offset", 0)
         return {"kind": "growing", "size": size, "slide": window["step"], "offset": offset % size}

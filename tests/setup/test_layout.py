@@ -12,6 +12,7 @@ from tests.support.warehouse import rows
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.count import SlidingCounts
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.results.layout import check_results, create_tables, stored_report
@@ -34,6 +35,7 @@ MINUTES = "windows grid size 1m slide 1m"
             "windows grid size 30s slide 30s",
         ),
         (replace(USERS, windows=Sessions(60_000)), MINUTES, "windows sessions gap 1m"),
+        (replace(USERS, windows=SlidingCounts(5, 2)), MINUTES, "windows sliding_counts size 5 slide 2"),
         (replace(USERS, where="event_type = 'click'"), "where empty", "where event_type = 'click'"),
         (replace(USERS, keys=("page_url",)), "keys user_id", "keys page_url"),
         (

@@ -9,7 +9,7 @@ from tests.support.parsed_settings import parsed_settings
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.calendar import Calendar
-from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.cumulate import Cumulate
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.session import Sessions
@@ -35,6 +35,7 @@ def refusal(tmp_path: Path, text: str) -> str:
         ('size = "1d", step = "1s"', "a window of report a would consist of 86400 panes of 1s, and may consist"),
         ('size = "5s", slide = "1ms"', "an event of report a would belong to 5000 windows, and may belong to 4096"),
         ('size = "4096500ms", slide = "1s"', "would belong to 4097 windows, and may belong to 4096"),
+        ("count = 4098, slide = 1", "would belong to 4098 windows, and may belong to 4096"),
         ('size = "3660d", zone = "Europe/Berlin"', "reports.a.window.size: must be at most 366d"),
         ('size = "367d"', "reports.a.window.size: must be at most 366d"),
         ('gap = "367d"', "reports.a.window.gap: must be at most 366d"),
@@ -78,7 +79,9 @@ def test_a_report_cannot_have_the_name_of_a_live_view(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "windows", [Grid(1, 1), Cumulate(2, 1), Calendar(86_400_000, "UTC"), Sessions(1), Counts(1)], ids=repr
+    "windows",
+    [Grid(1, 1), Cumulate(2, 1), Calendar(86_400_000, "UTC"), Sessions(1), Counts(1), SlidingCounts(2, 1)],
+    ids=repr,
 )
 def test_every_subquery_of_a_live_view_has_a_name_that_no_report_can_have(windows: Grid) -> None:
     sql = live_sql("/w", Report("a", windows, 0), Engine.DELTA_RS, corrected=True)

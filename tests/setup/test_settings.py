@@ -84,6 +84,10 @@ def test_a_duration_that_must_be_positive_cannot_be_zero(name: str) -> None:
         ({"size": "10s", "step": "5s", "slide": "5s"}, "windows have a slide or a step"),
         ({"size": "1d", "step": "1h", "zone": "Europe/Berlin"}, "no slide, step or offset"),
         ({"gap": "10s", "step": "5s"}, "sessions have only a gap"),
+        ({"size": "10s", "slide": "3"}, 'slide 3 is not a duration: write a number and a unit as text, such as "30s"'),
+        ({"count": "5", "slide": "1", "offset": "1s"}, "count windows only a count and a slide"),
+        ({"count": "5", "slide": "1s"}, "with a count, slide is a number of events"),
+        ({"count": "5", "slide": "6"}, "slide must not be greater than count: events between two windows would be in"),
     ],
 )
 def test_what_makes_no_windows_is_refused(window: dict[str, str], said: str, tmp_path: Path) -> None:

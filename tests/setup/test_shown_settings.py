@@ -28,6 +28,7 @@ DURATIONS: Final = st.builds("{}{}".format, st.integers(0, 400), st.sampled_from
 BY_FORM: Final[Mapping[str, st.SearchStrategy[Any]]] = {
     "DURATION": DURATIONS,
     "DURATION|off": DURATIONS | st.just("off"),
+    "DURATION|INTEGER": DURATIONS | st.integers(-1, 9),
     "INTEGER": st.integers(-1, 70_000),
     "NUMBER": st.floats(0, 1),
     "POSITION": st.sampled_from(["latest", "timestamp:2024-05-01", 'offsets:{"0": 1}']) | TEXTS.map("group:{}".format),
@@ -41,7 +42,9 @@ REPORTS: Final = st.dictionaries(
             "keys": st.lists(st.sampled_from(["user_id", "page_url", "plan"])),
             "where": TEXTS,
             "session_gap": DURATIONS,
-            "window": st.sampled_from([{}, {"gap": "5m"}, {"count": 3}, {"size": "1d", "zone": "Europe/Berlin"}]),
+            "window": st.sampled_from(
+                [{}, {"gap": "5m"}, {"count": 3, "slide": 1}, {"size": "1d", "zone": "Europe/Berlin"}]
+            ),
         },
     ),
     max_size=2,

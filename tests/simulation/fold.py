@@ -17,7 +17,6 @@ from tidemark.pipeline.event_time.progress import Progress
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.tallies import Statistic
 from tidemark.pipeline.event_time.windows.calendar import Calendar
-from tidemark.pipeline.event_time.windows.count import Counts
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.tables.schemas import DEAD_LETTERS, PANES
 
@@ -112,6 +111,6 @@ def pane_rows(
     row |= {name: event.time for name in ("first_time", "last_time") if name in parts}
     if isinstance(windows, Calendar):
         row["window_start_ms"], row["window_end_ms"] = windows.window(event.time)
-    if isinstance(windows, Counts):
+    if windows is not None and windows.keeps_events:
         row["record_position"] = position
     yield row

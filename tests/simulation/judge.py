@@ -157,7 +157,8 @@ def _content(warehouse: str, name: str) -> Counter[Key]:
     found = list[Key]()
     for row in rows:
         window = row["user_id"], milliseconds(row["window_start"]), milliseconds(row["window_end"])
-        numbers = {"visits": (row["page_views"],), "pairs": ()}.get(name, (row["page_views"], row["late_events"]))
+        has_late = name not in ("visits", "pairs", "last")
+        numbers = (row["page_views"], row["late_events"]) if has_late else (row["page_views"],)
         found.append((*window, *numbers))
     return Counter(found)
 

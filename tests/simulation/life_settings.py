@@ -54,6 +54,8 @@ def random_rules(chance: Random) -> tuple[Rules, Rules]:
     shapes = [shape for number, shape in enumerate(shapes) if number == 0 or chance.random() < 0.5]
     names = [shape.name for shape in shapes]
     shapes = [shape for number, shape in enumerate(shapes) if shape.name not in names[:number]]
+    # By a chance of its own, so that each seed draws what it drew without it.
+    shapes += [rules.LAST] * (rules.PAIRS in shapes and Random(str(shapes)).random() < 0.5)
     one = _by_strategy(
         chance, Rules(tuple(shapes), has_totals=chance.random() < 0.3, deduplicates=chance.random() < 0.4)
     )

@@ -208,8 +208,12 @@ class Model:
     def _fill(self, shape: Shape, event: Event) -> None:
         times = self._open.setdefault((shape.name, event.user), [])
         times.append(event.time)
-        if len(times) == shape.size:
-            self._full.setdefault(shape.name, Counter())[event.user, min(times), max(times) + 1] += 1
+        full = self._full.setdefault(shape.name, Counter())
+        if shape.slide:
+            last = times[-shape.size :]
+            full[event.user, min(last), max(last) + 1, len(last)] += len(times) % shape.slide == 0
+        elif len(times) == shape.size:
+            full[event.user, min(times), max(times) + 1, shape.size] += 1
             times.clear()
 
     def _join(self, shape: Shape, event: Event, closed: int) -> None:
@@ -285,11 +289,11 @@ class Model:
             yield (*key, self._shown[shape.name, key][3] if key[2] <= until else views, False)
         for user, own in self._sessions.get(shape.name, {}).items():
             yield from ((user, one.start, one.end, one.events, False) for one in own)
-        for key in self._full.get(shape.name, Counter[Key]()).elements():
-            yield (*key, shape.size, True)
+        yield from ((*key, True) for key in self._full.get(shape.name, Counter[Key]()).elements())
         for (name, user), times in self._open.items():
             if name == shape.name and times:
-                yield user, min(times), max(times) + 1, len(times), False
+                last = times[-(shape.size - shape.slide + len(times) % shape.slide) :] if shape.slide else times
+                yield user, min(last), max(last) + 1, len(last), False
 
 
 def _number(watermark: int | None) -> int:

@@ -24,6 +24,8 @@ class Shape:
     slide_ms: int = 0
     lateness_ms: int = 0
     zone: str = ""
+    slide: int = 0
+    """Of counts: after each of these many events the last `size` are a window; 0 if each event is in one window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ VIEWS: Final = Shape("page_views", "grid", TEN, TEN)
 SLIDING: Final = Shape("page_views", "grid", TEN, TEN // 2)
 VISITS: Final = Shape("visits", "sessions", GAP)
 PAIRS: Final = Shape("pairs", "counts", 2)
+LAST: Final = Shape("last", "counts", 3, slide=2)
 LENIENT: Final = replace(VIEWS, lateness_ms=5 * MINUTE)
 GROWING: Final = Shape("growing", "cumulate", 2 * TEN, TEN // 2)
 HOURS: Final = Shape("hours", "calendar", 60 * MINUTE, zone="Asia/Kathmandu")
@@ -60,6 +63,7 @@ GRID: Final = Rules((VIEWS,))
 SLIDES: Final = Rules((SLIDING,))
 SESSIONS: Final = Rules((VISITS,))
 COUNTS: Final = Rules((PAIRS,))
+LAST_ONES: Final = Rules((LAST,))
 TOTALS: Final = Rules((VIEWS,), has_totals=True)
 UNIQUE: Final = Rules((LENIENT,), deduplicates=True)
 AGED: Final = Rules((VIEWS,), keeps_rows_ms=TEN)

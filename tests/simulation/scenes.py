@@ -29,6 +29,7 @@ _KINDS: Final[Mapping[str, tuple[Topic, Rules]]] = {
     "slides": (events.LATE, rules.SLIDES),
     "sessions": (events.LATE, rules.SESSIONS),
     "counts": (events.ORDERED, rules.COUNTS),
+    "last": (events.ORDERED, rules.LAST_ONES),
     "totals": (events.ORDERED, rules.TOTALS),
     "unique": (events.PARTS, rules.UNIQUE),
     "mixed": (events.MIXED, rules.GRID),
@@ -38,6 +39,7 @@ _KINDS: Final[Mapping[str, tuple[Topic, Rules]]] = {
     "crowd_visits": (events.CROWD, rules.SESSIONS),
     "crowd_people": (events.CROWD, rules.TOTALS),
     "crowd_pairs": (events.CROWD, rules.COUNTS),
+    "crowd_last": (events.CROWD, rules.LAST_ONES),
     "aged": (events.MIXED, rules.AGED),
     "wrong": (_WRONG, rules.GRID),
     "wrong_visits": (_WRONG, rules.SESSIONS),
@@ -85,6 +87,7 @@ _PAIRS: Final = (
     ("lagging", "erase", "crowd_visits"),
     ("lagging", "erase", "crowd_people"),
     ("lagging", "erase", "crowd_pairs"),
+    ("lagging", "erase", "crowd_last"),
     ("lagging", "correct", "visits"),
     ("verify", "erase", "mixed"),
     ("verify", "correct", "mixed"),
@@ -99,7 +102,7 @@ def _scene(writers: str, kind: str, **more: object) -> Scene:
 
 
 def _all() -> Iterator[Scene]:
-    for kind in ("grid", "sessions", "counts", "totals", "unique"):
+    for kind in ("grid", "sessions", "counts", "last", "totals", "unique"):
         yield from (_scene(pair, kind) for pair in ("start-start", "start-service", "service-start", "restart"))
         yield _scene("start-start-start", kind, batches=-1, waiting=0)
     for kind in ("long", "counts", "grid"):
@@ -117,7 +120,7 @@ def _all() -> Iterator[Scene]:
         visits = replace(rules.GRID, shapes=(rules.VIEWS, rules.VISITS))
         scene = _scene(three, "wrong", rules=visits, other=rules.GRID, batches=3, waiting=0)
         yield replace(scene, name=f"{three}.without_visits")
-    for kind in ("crowd", "crowd_visits", "crowd_people", "crowd_pairs"):
+    for kind in ("crowd", "crowd_visits", "crowd_people", "crowd_pairs", "crowd_last"):
         # The next batch makes windows due in which the erased user was counted.
         yield _scene("service-erase", kind, batches=4, waiting=0)
     yield from _versions()

@@ -15,7 +15,7 @@ from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.strategies import Bounded, Punctuated, Strategy, TimeLag
 from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.event_time.windows.calendar import Calendar
-from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.cumulate import Cumulate
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.kinds import AnyWindows
@@ -61,7 +61,7 @@ def _strategy(rules: Rules) -> Strategy:
 
 def _windows(shape: Shape) -> AnyWindows:
     made: Mapping[str, Callable[[], AnyWindows]] = {
-        "counts": lambda: Counts(shape.size),
+        "counts": lambda: SlidingCounts(shape.size, shape.slide) if shape.slide else Counts(shape.size),
         "sessions": lambda: Sessions(shape.size),
         "cumulate": lambda: Cumulate(shape.size, shape.slide_ms),
         "calendar": lambda: Calendar(shape.size, shape.zone),

@@ -10,7 +10,7 @@ from deltalake.exceptions import DeltaError
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.conservation import violations
 from tests.support.warehouse import rows
-from tests.verify.site import POLICY, REPORTS, Event, Site
+from tests.verify.site import LAST_THREE, POLICY, REPORTS, Event, Site
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.results import due
@@ -62,7 +62,7 @@ def test_a_publication_that_failed_between_two_chunks_is_completed_and_publishes
     assert not violations(tmp_path)
 
 
-@pytest.mark.parametrize("report", [REPORTS[3], REPORTS[4]], ids=lambda report: report.name)
+@pytest.mark.parametrize("report", [REPORTS[3], REPORTS[4], LAST_THREE], ids=lambda report: report.name)
 @pytest.mark.parametrize("many", [3, STANDARD.statement_rows], ids=["in parts", "at once"])
 def test_sessions_and_count_windows_are_there_all_at_once_however_many_keys_there_are(
     report: Report, many: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.warehouse import rows
-from tests.verify.site import GROWING, MINUTE, POLICY, REPORTS, TIMED, Event, Site
+from tests.verify.site import GROWING, LAST_THREE, MINUTE, POLICY, REPORTS, TIMED, Event, Site
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.cli import main
 from tidemark.pipeline.errors import Replaced, SetUpError
@@ -37,8 +37,9 @@ BEGUN = Report(
     measures=("page_views", "sessions_begun"),
     session_gap_ms=5 * MINUTE,
 )
-LARGE = (REPORTS[1], REPORTS[2], REPORTS[4], *TIMED, GROWING, BEGUN)
-"""Sliding windows, days, count windows, windows and sessions with times and texts, growing windows, begun sessions."""
+LARGE = (REPORTS[1], REPORTS[2], REPORTS[4], LAST_THREE, *TIMED, GROWING, BEGUN)
+"""Sliding windows, days, count windows that tumble and slide, windows and sessions with times, growing windows, begun
+sessions."""
 SOME = replace(POLICY, reports=LARGE, totals=None)
 ONE = replace(POLICY, reports=REPORTS[:1], totals=None)
 TWO_LATER = (Event(1), Event(2, "bob", "/a")), (Event(12),), (Event(3, "cid"), Event(13))

@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.firing import CountsDue, Firing, SessionsDue, WatermarkStep, WindowsDue
 from tidemark.pipeline.event_time.reports import Report
-from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.instants import ms_of
@@ -29,7 +29,8 @@ MINUTE = 60_000
 VIEWS = Report("page_views", Grid(2 * MINUTE, MINUTE), MINUTE)
 VISITS = Report("visits", Sessions(2 * MINUTE), 0)
 PAIRS = Report("pairs", Counts(2), 0)
-REPORTS = (VIEWS, VISITS, PAIRS)
+LAST = Report("last", SlidingCounts(3, 2), 0)
+REPORTS = (VIEWS, VISITS, PAIRS, LAST)
 
 
 class Panes:
@@ -154,3 +155,23 @@ def test_full_windows_by_count_take_events_in_the_order_of_batches_and_come_once
     # Also if the state of the process does not know that the publication has landed.
     panes.add(PAIRS, 3, [6])
     assert panes.publish(PAIRS, CountsDue(after_batch=0), 3) == sorted([first, second, third])
+
+
+def test_every_second_event_ends_a_window_of_the_last_three(panes: Panes) -> None:
+    #  batch     1     1     2     2     2
+    #  minute    4     5     1     2     3
+    #  windows   | first |
+    #  and             | second    |     the event of minute 3 waits for the next
+    panes.add(LAST, 1, [4, 5]).add(LAST, 2, [1, 2, 3])
+    first, second, third = ((start, end + 1 / MINUTE, n, 0) for start, end, n in ((4, 5, 2), (1, 5, 3), (2, 6, 3)))
+    assert panes.publish(LAST, CountsDue(after_batch=0), 2) == sorted([first, second])
+    # Also if the state of the process does not know that the publication has landed.
+    panes.add(LAST, 3, [6])
+    assert panes.publish(LAST, CountsDue(after_batch=0), 3) == sorted([first, second, third])
+
+
+def test_events_before_the_next_window_are_merged_to_a_row_and_keep_their_number(panes: Panes) -> None:
+    panes.add(LAST, 1, [0]).add(LAST, 2, [1]).add(LAST, 3, [2]).add(LAST, 4, [3, 4])
+    [merged] = panes.merges(LAST, 4, final=0)
+    rows = sorted((row["batch"], row["record_position"] is None, row["page_views"]) for row in merged)
+    assert rows == [(3, True, 3), (4, False, 1), (4, False, 1)]

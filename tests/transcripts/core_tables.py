@@ -10,7 +10,7 @@ from tidemark.pipeline.event_time import lateness
 from tidemark.pipeline.event_time.firing import CountsDue, Firing, PublicationState, SessionsDue, TotalsDue, WindowsDue
 from tidemark.pipeline.event_time.reports import Report as CoreReport
 from tidemark.pipeline.event_time.window_states import Firings
-from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.event_time.windows.session import Sessions
 
@@ -71,7 +71,8 @@ class CoreTables:
                 new = [*sessions(report, cast(Sessions, windows), counted, firing)]
             case CountsDue():
                 kept = entries
-                new = [*counts(report, cast(Counts, windows), counted, firing.after_batch, batch)]
+                spans = cast(Counts | SlidingCounts, windows)
+                new = [*counts(report, spans, counted, firing.after_batch, batch)]
             case _:
                 raise AssertionError(firing)
         return kept, new
@@ -125,11 +126,14 @@ def _joined(events: Iterable[Counted], windows: Sessions) -> list[list[Counted]]
     return joined
 
 
-def counts(report: Report, windows: Counts, counted: Iterable[Counted], after: int, until: int) -> Iterator[Entry]:
-    """Yields the windows that became full after the batch `after`, and up to the batch `until`."""
+def counts(
+    report: Report, windows: Counts | SlidingCounts, counted: Iterable[Counted], after: int, until: int
+) -> Iterator[Entry]:
+    """Yields the windows that ended after the batch `after`, and up to the batch `until`."""
+    slide = windows.slide if isinstance(windows, SlidingCounts) else windows.size
     for key, events in _by_key(counted, report.keys).items():
-        for at in range(0, len(events) - windows.size + 1, windows.size):
-            window = events[at : at + windows.size]
+        for end in range(slide, len(events) + 1, slide):
+            window = events[max(0, end - windows.size) : end]
             times = [event.time for event in window]
             if after < window[-1].batch <= until:
                 row = Row.of(window, report.columns, late_events=0)

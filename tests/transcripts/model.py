@@ -23,7 +23,7 @@ from tests.transcripts.transcript import (
     Transcript,
     milliseconds,
 )
-from tests.transcripts.windows import NONE, Window, sessions_of, windows_of
+from tests.transcripts.windows import NONE, Window, is_sliding_count, sessions_of, windows_of
 
 
 @dataclass
@@ -53,6 +53,7 @@ class Model:
         self.counted = defaultdict[str, list[Counted]](list)  # by report
         self.users = defaultdict[str, list[Counted]](list)  # by user, what counts in some report
         self.windows = defaultdict[tuple[str, RowKey], list[Window]](list)  # by report and key
+        self.slid = defaultdict[tuple[str, RowKey], list[Counted]](list)  # by report and key, of counts that slide
         self.ids = dict[str, Counted]()  # the event that counted last with an id
         self.remembering = (transcript, self.floors)  # of the last epoch with a batch
         self.duplicates = 0
@@ -127,6 +128,7 @@ class Model:
         self.counted[name] = []
         for place, windows in self.windows.items():
             if place[0] == name:
+                self.slid.pop(place, None)
                 windows[:] = [window for window in windows if window.is_shown(self.watermark)]
 
     def _read(self, cut: Mapping[int, int] | None) -> list[tuple[str, int, str]]:
@@ -182,6 +184,9 @@ class Model:
         if open_ones and one.event.meets(report.where):
             among.append(one)
             windows = self.windows[report.name, report.key_of(one.event)]
+            if is_sliding_count(report.window):
+                windows += self._slide(one, report)
+                return [True]
             for new in open_ones:
                 new.late_events = int(new.has_fired(one.watermark))
                 for old in [window for window in windows if window.takes(new)]:
@@ -189,6 +194,16 @@ class Model:
                     new.join(old)
                 windows.append(new)
         return [window in open_ones for window in alone]
+
+    def _slide(self, one: Counted, report: Report) -> list[Window]:
+        """The window that an event ends: every so many events of a key, of its last events."""
+        events = self.slid[report.name, report.key_of(one.event)]
+        events.append(one)
+        if len(events) % report.window["slide"]:
+            return []
+        last = events[-report.window["count"] :]
+        times = [entry.time for entry in last]
+        return [Window(report, min(times), max(times) + 1, last, [])]
 
     def _arrival(self, stamp: int) -> int:
         """The Kafka timestamp, or the clock if that is no time, or too far from the clock to be true."""

@@ -120,7 +120,7 @@ def _report(chance: Random, pace: int) -> dict[str, Any]:
     # By a chance of their own, so that each seed draws what it drew without them.
     apart = Random(str(report))
     measures = [*report["measures"], *apart.sample(_FURTHER, apart.randint(1, 3))]
-    return {**report, "measures": measures, "window": _growing(apart, window)}
+    return {**report, "measures": measures, "window": _sliding(apart, _growing(apart, window))}
 
 
 def _growing(chance: Random, window: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -128,6 +128,13 @@ def _growing(chance: Random, window: Mapping[str, Any]) -> Mapping[str, Any]:
     if window.keys() & {"slide", "zone"} or "size" not in window or chance.random() < 0.5:
         return window
     return {**window, "step": f"{milliseconds(window['size']) // chance.choice([2, 5])}ms"}
+
+
+def _sliding(chance: Random, window: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Some counts slide."""
+    if "count" not in window or chance.random() < 0.7:
+        return window
+    return {**window, "slide": chance.randint(1, window["count"] - 1)}
 
 
 def _totals(chance: Random, pace: int) -> dict[str, str]:

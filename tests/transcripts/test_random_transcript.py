@@ -9,7 +9,7 @@ from tests.transcripts.transcript import EPOCH, Row, RowKey, Seen, Transcript
 from tests.transcripts.windows import Window
 
 EVERYTHING = {
-    *("size", "slide", "step", "offset", "zone", "gap", "count"),
+    *("size", "slide", "step", "offset", "zone", "gap", "count", "a count that slides", "a count that tumbles"),
     *("page_views", "clicks", "unique_users", "sessions_begun", "late_events", "first_seen"),
     *("last_page_url by size", "last_page_url by gap", "last_page_url by count"),
     *("first_seen by size", "last_seen by gap"),
@@ -43,6 +43,7 @@ def _met(transcript: Transcript) -> Iterator[str]:
     for report in transcript.reports:
         words = report.window if seen[-1].tables[report.name] else ()
         yield from words
+        yield from [f"a count that {'slides' if 'slide' in words else 'tumbles'}"] * ("count" in words)
         yield from (f"{measure} by {word}" for measure in report.measures for word in words)
     for rows in seen[-1].tables.values():
         yield from _columns(rows)

@@ -151,7 +151,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Report:
-    """A report as the settings give it; `window` has milliseconds by name, a zone, or a count."""
+    """A report as the settings give it; `window` has milliseconds by name, a zone, or a count and its slide."""
 
     name: str
     keys: tuple[str, ...]
@@ -261,7 +261,11 @@ class Transcript:
 
 
 def _in_milliseconds(window: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value if name in ("zone", "count") else milliseconds(value) for name, value in window.items()}
+    """Also of counts, whose slide is a number of events."""
+    return {
+        name: value if name in ("zone", "count") or isinstance(value, int) else milliseconds(value)
+        for name, value in window.items()
+    }
 
 
 def vacant(key: RowKey, rows: Container[RowKey]) -> RowKey:

@@ -35,8 +35,8 @@ class Window:
         return self.has_fired(watermark) or self.is_full()
 
     def is_full(self) -> bool:
-        """Whether it has its count of events."""
-        return len(self.events) == self.report.window.get("count")
+        """Whether it has its count of events; what slides is made when it has."""
+        return is_sliding_count(self.report.window) or len(self.events) == self.report.window.get("count")
 
     def takes(self, new: "Window") -> bool:
         """Whether it is one with that of a new event: the same, an open session that touches it, a count not full."""
@@ -51,6 +51,11 @@ class Window:
         self.events, self.late_events = self.events + other.events, self.late_events + other.late_events
 
 
+def is_sliding_count(window: Mapping[str, Any]) -> bool:
+    """Whether it is the last events of a key, every so many events."""
+    return "count" in window and window.get("slide", window["count"]) != window["count"]
+
+
 def sessions_of(events: Sequence[Counted], gap_ms: int, keys: Sequence[str] = ()) -> list[Counted]:
     """With which events users' sessions begin; of several at one time with that of the lowest keys."""
     begun, latest = list[Counted](), defaultdict[str, int](lambda: NONE)
@@ -63,7 +68,7 @@ def sessions_of(events: Sequence[Counted], gap_ms: int, keys: Sequence[str] = ()
 
 def windows_of(time: int, window: Mapping[str, Any]) -> list[tuple[int, int]]:
     """Start and end of every window that a time belongs to; of a session or count what it is with this event alone."""
-    if "gap" in window or "count" in window:
+    if window.keys() & {"gap", "count"}:
         return [(time, time + window.get("gap", 1))]
     size, slide, offset = window["size"], window.get("slide", window["size"]), window.get("offset", 0)
     if "zone" in window:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.verify.site import GROWING, OF_ONE_USER, POLICY, REPORTS, TIMED, Event, Site
+from tests.verify.site import GROWING, LAST_THREE, OF_ONE_USER, POLICY, REPORTS, TIMED, Event, Site
 from tidemark.pipeline.event_time.user_totals import UserTotals
 
 Copy = Callable[[str], Path]
@@ -26,7 +26,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Copy:
             made[name] = tmp_path_factory.mktemp(name)
             # Totals count the events of reports.
             totals = POLICY.totals if name == UserTotals.name else None
-            among = REPORTS[:1] if totals else (*REPORTS, *TIMED, GROWING, OF_ONE_USER)
+            among = REPORTS[:1] if totals else (*REPORTS, *TIMED, GROWING, LAST_THREE, OF_ONE_USER)
             reports = tuple(report for report in among if totals or report.name == name)
             play(Site(made[name], replace(POLICY, reports=reports, totals=totals)).open())
         return made[name]

@@ -17,7 +17,7 @@ from tidemark.pipeline.event_time.strategies import Bounded
 from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.event_time.window_states import States
 from tidemark.pipeline.event_time.windows.calendar import Calendar
-from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.cumulate import Cumulate
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.session import Sessions
@@ -69,6 +69,7 @@ TIMED: Final = (
 """Reports with times as measures, which not every site needs."""
 OF_ONE_USER: Final = replace(REPORTS[-1], name="each_reader", keys=("user_id",))
 """The number of users is 1 in each row."""
+LAST_THREE: Final = Report("last_three", SlidingCounts(3, 2), 0)
 GROWING: Final = Report("so_far", Cumulate(20 * MINUTE, 5 * MINUTE), 5 * MINUTE, keys=())
 POLICY: Final = Policy(
     strategy=Bounded(0),
@@ -251,7 +252,7 @@ class Site:
         pane_columns: dict[str, Any] = {key: keys[key] for key in report.pane_keys}
         pane_columns["closed_until"] = closed_until(report, self.watermark)
         pane_columns |= {part.name: _PARTS[part.name](event) for part in report.parts if part.name in _PARTS}
-        if isinstance(windows, Counts):
+        if windows is not None and windows.keeps_events:
             pane_columns |= {"record_position": offset}
         if isinstance(windows, Calendar):
             pane_columns["window_start_ms"], pane_columns["window_end_ms"] = windows.window(event.time)

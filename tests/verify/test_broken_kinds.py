@@ -86,6 +86,37 @@ BREAKS: dict[str, Break] = {
         drop(**of_panes("pairs", batch=E + 3)),
         "pairs: found 10 events (10 shown, 0 of them corrected, and 0 in panes), but the ledger has 11",
     ),
+    # Counts that slide: ann has events at minutes 1, 3, 4.5, 12, 22 and 31.5, and a window after every second of them.
+    "a window of the last events has another count": (
+        "last_three",
+        "last_three",
+        change({"user_id": "ann", "window_start": at(3)}, page_views=3, clicks=0),
+        (
+            "last_three: window [2024-05-01T12:03:00Z, 2024-05-01T12:12:00.001Z) of user_id 'ann', full with batch "
+            "1000000002 (2 page_views, 1 clicks), is shown 0 times, but its panes fill 1"
+        ),
+    ),
+    "a first window, of fewer events, is missing": (
+        "last_three",
+        "last_three",
+        drop(user_id="ann", window_start=at(1)),
+        "last_three: window [2024-05-01T12:01:00Z, 2024-05-01T12:03:00.001Z) of user_id 'ann', full with batch",
+    ),
+    "a window of the last events has more events": (
+        "last_three",
+        "last_three",
+        change({"user_id": "ann", "window_start": at(3)}, page_views=3),
+        (
+            "last_three: window [2024-05-01T12:03:00Z, 2024-05-01T12:12:00.001Z) of user_id 'ann' shows 3 page_views "
+            "and 1 clicks, which does not fit windows of the last 3 events, after every 2 events"
+        ),
+    ),
+    "one of the last events is gone": (
+        "last_three",
+        "panes",
+        drop(**of_panes("last_three", batch=E + 3)),
+        "last_three: found 10 events (10 in panes), but the ledger has 11",
+    ),
     # Totals.
     "a total is too high": (
         "user_totals",

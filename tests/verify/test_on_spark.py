@@ -38,6 +38,7 @@ VIOLATIONS: dict[str, Violation] = {
             "the last page is an earlier one": 4,
             "a session has another end": 4,
             "a count window is missing": 4,
+            "a first window, of fewer events, is missing": 4,
             "a user is in a bucket of others": 4,
             "an hour is shorter than an hour": 5,
             "an event that waits is gone": 6,

@@ -8,7 +8,7 @@ from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.user_totals import UserTotals
-from tidemark.pipeline.event_time.windows.count import Counts
+from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.tables.query import Row
@@ -18,11 +18,11 @@ Window = tuple[int, int]
 
 
 def counts_all_once(consumer: Consumer) -> bool:
-    """Returns whether rows count all events, and no event is in two rows."""
+    """Returns whether rows count all events and no event is in two rows, or panes keep every event."""
     if isinstance(consumer, UserTotals):
         return True
     all_events = {c.PAGE_VIEWS, c.CLICKS} <= {*consumer.measures} and not consumer.where
-    return all_events and not consumer.windows.has_overlap
+    return all_events and (not consumer.windows.has_overlap or isinstance(consumer.windows, SlidingCounts))
 
 
 def count_events(consumer: Consumer, rows: Sequence[Row], panes: Sequence[Row], published: int) -> int:
@@ -30,6 +30,8 @@ def count_events(consumer: Consumer, rows: Sequence[Row], panes: Sequence[Row], 
     if isinstance(consumer, UserTotals):
         return _sum(panes)
     match consumer.windows:
+        case SlidingCounts():
+            return _sum(panes)
         case Counts(size):
             waiting = _not_in_rows(consumer, size, rows, panes)
         case Sessions() | Periodic() as windows:

@@ -13,22 +13,15 @@ from tidemark.pipeline.event_time.firing import CountedBatch, CountsDue, Publica
 from tidemark.pipeline.event_time.windows.base import State, Terms, Window, Windows
 
 
-@dataclass(frozen=True, slots=True)
-class Counts(Windows):
-    """Windows of `size` events each. A window is published when it is full."""
+class CountWindows(Windows):
+    """Windows that end with an event of their key, and are published then; they never change."""
 
-    size: int
+    __slots__ = ()
 
-    kind: ClassVar[str] = "counts"
     pane_ms: ClassVar[int] = 0
-    overlap: ClassVar[int] = 1
     by_time: ClassVar[bool] = False
     is_timed: ClassVar[bool] = True
     keeps_events: ClassVar[bool] = True
-
-    def describe(self) -> str:
-        """Returns such as "windows of 1,000 events"."""
-        return f"windows of {counted(self.size, 'event')}"
 
     def of(self, time: int) -> Iterator[Window]:  # noqa: ARG002 - the signature of `Windows`
         """Yields nothing, because windows do not depend on time."""
@@ -47,8 +40,45 @@ class Counts(Windows):
         return rules.NO_WATERMARK
 
     def state(self, terms: Terms, panes: Iterable[int], published: PublicationState, steps: Steps) -> "CountState":  # noqa: ARG002 - the signature of `Windows`
-        """Returns the state: full windows are published up to a batch."""
+        """Returns the state: windows are published up to a batch."""
         return CountState(published.batch)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts(CountWindows):
+    """Windows of `size` events each, one after the other."""
+
+    size: int
+
+    kind: ClassVar[str] = "counts"
+    overlap: ClassVar[int] = 1
+
+    def describe(self) -> str:
+        """Returns such as "windows of 1,000 events"."""
+        return f"windows of {counted(self.size, 'event')}"
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingCounts(CountWindows):
+    """Windows of the last `size` events of a key, after every `slide` events; the first windows have fewer.
+
+    `slide` is less than `size`.
+    """
+
+    size: int
+    slide: int
+
+    kind: ClassVar[str] = "sliding_counts"
+
+    @property
+    def overlap(self) -> int:
+        """The largest number of windows to which an event may belong."""
+        return -(-self.size // self.slide)
+
+    def describe(self) -> str:
+        """Returns such as "windows of the last 5 events, after each event"."""
+        fires = "each event" if self.slide == 1 else f"every {counted(self.slide, 'event')}"
+        return f"windows of the last {counted(self.size, 'event')}, after {fires}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +86,12 @@ class CountState(State[CountsDue]):
     """State of count windows: the last published batch only. The windows are computed from `panes` at publication."""
 
     published: int = 0
-    """The batch up to which full windows are published."""
+    """The batch up to which windows are published."""
 
     def after_batch(self, moved: CountedBatch) -> tuple[CountsDue, Self]:
-        """Makes windows that became full due, if events were counted."""
+        """Makes windows that an event ended due, if events were counted."""
         return self.at_start(moved.after, moved.batch) if moved.panes else (CountsDue(), self)
 
     def at_start(self, watermark: int, batch: int) -> tuple[CountsDue, Self]:  # noqa: ARG002 - the signature of `State`
-        """Makes windows that became full since the last publication due."""
+        """Makes windows that ended since the last publication due."""
         return CountsDue(after_batch=self.published), replace(self, published=batch)

@@ -11,6 +11,7 @@ import org.apache.flink.configuration.RestartStrategyOptions;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.datastream.KeyedStream;
 import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
+import org.apache.flink.streaming.api.datastream.WindowedStream;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.graph.StreamGraph;
 import org.apache.flink.streaming.api.windowing.assigners.EventTimeSessionWindows;
@@ -58,7 +59,7 @@ final class Job {
                 .setParallelism(readers)
                 .keyBy(event -> key(event, keys));
         if (report.window().kind().equals("count")) {
-            keyed.countWindow(report.window().size())
+            counted(keyed, report.window())
                     .process(new Counts<GlobalWindow>(name, measures))
                     .sinkTo(new Kept<>(Stage::fired));
             return;
@@ -70,6 +71,14 @@ final class Job {
                 .process(new Counts<TimeWindow>(name, measures));
         counts.sinkTo(new Kept<>(Stage::fired));
         counts.getSideOutput(LATE).sinkTo(new Kept<>((stage, event) -> stage.late(new Late(name, event))));
+    }
+
+    /** Without a slide each event is in one window. */
+    private static WindowedStream<Event, String, GlobalWindow> counted(
+            KeyedStream<Event, String> keyed, Told.Window window) {
+        return window.slide() == 0
+                ? keyed.countWindow(window.size())
+                : keyed.countWindow(window.size(), window.slide());
     }
 
     private static String key(Event event, List<String> keys) {

@@ -29,7 +29,7 @@ public record Told(
         }
     }
 
-    /** `kind` is tumbling, sliding, growing, session or count; `size` may be a gap or a count, `slide` a step. */
+    /** `kind` is tumbling, sliding, growing, session or count; `size` may be a gap or a count, `slide` a step or a count. */
     public record Window(String kind, long size, long slide, long offset) {
     }
 
