@@ -14,12 +14,13 @@ _FULL_SQL: Final = """
 WITH parts AS ({parts}), ending AS (
   SELECT {keys} batch AS published_batch, min(first_time) OVER last_events AS start_ms,
     max(last_time) OVER last_events + 1 AS end_ms, CAST(sum(page_views) OVER last_events AS BIGINT) AS page_views,
-    CAST(sum(clicks) OVER last_events AS BIGINT) AS clicks, CAST(count(*) OVER events AS BIGINT) AS events
+    CAST(sum(clicks) OVER last_events AS BIGINT) AS clicks,
+    CAST(sum(event_count) OVER last_events AS BIGINT) AS events, CAST(count(*) OVER so_far AS BIGINT) AS position
   FROM parts
   WINDOW last_events AS ({order} ROWS BETWEEN {others} PRECEDING AND CURRENT ROW),
-    events AS ({order} ROWS UNBOUNDED PRECEDING)
+    so_far AS ({order} ROWS UNBOUNDED PRECEDING)
 ), windows AS (
-  SELECT * FROM ending WHERE events % {size} = 0
+  SELECT * FROM ending WHERE position % {size} = 0
 )
 """
 
