@@ -50,7 +50,7 @@ def test_it_names_the_format_and_the_version_that_wrote_it() -> None:
 
 
 def test_only_a_warehouse_with_other_kinds_than_visits_and_clicks_has_the_newest_format() -> None:
-    settings = Settings(schemas={"mapping": {"kinds": {"view": "visit", "login": "login"}}})
+    settings = Settings.model_validate({"schemas": {"mapping": {"kinds": {"view": "visit", "login": "login"}}}})
     opening = Opening(settings.policy(), {}).to_text()
     assert json.loads(opening)["format"] == FORMAT == 2
     assert Opening.from_text(opening).policy.has_other_kinds
