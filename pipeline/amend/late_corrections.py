@@ -143,7 +143,7 @@ def _dead_letters(warehouse: str, reasons: Sequence[str]) -> pa.Table:
 
 
 def _filtered(events: DataFrame, chosen: LetterSelection) -> DataFrame:
-    # Of an earlier epoch, whose kind is not mapped any more.
+    # Without events of an earlier epoch whose kind is not mapped any more.
     events = events.where(F.col(c.CHECK) != int(Check.EVENT_TYPE))
     if chosen.is_judged_again:
         events = events.where(F.col(c.CHECK) == int(Check.PASSED))

@@ -72,7 +72,7 @@ class PublishedReport(PublishedResult):
 
     @property
     def events_sql(self) -> str:
-        """SQL of the number of events in a row of the table; empty if its measures do not tell it."""
+        """SQL of the number of events in a row of the table; empty without measures that count all of them."""
         if c.EVENTS in self.report.measures:
             return c.EVENTS
         has_counts = {*self.report.measures} >= {c.PAGE_VIEWS, c.CLICKS}

@@ -42,6 +42,13 @@ MAPPING: dict[str, Any] = {
     "types": {"price": "number"},
 }
 
+REPORTS: dict[str, dict[str, Any]] = {
+    "page_views": {"keys": ["user_id"]},
+    "page_traffic": {"keys": ["page_url"]},
+    "dear": {"where": "price > 5"},
+    "acts": {"keys": ["event_type"], "measures": ["events"]},
+}
+
 
 def act(user: Any, time: Any = NOW, act: str = "view", **others: Any) -> bytes:
     """Returns an event in JSON, with texts that have escapes."""
@@ -95,12 +102,7 @@ def test_json_is_counted_rejected_and_replayed(
         schemas={"format": "json", "mapping": MAPPING},
         time={"bound": "0s"},
         deduplicate="event_id",
-        reports={
-            "page_views": {"keys": ["user_id"]},
-            "page_traffic": {"keys": ["page_url"]},
-            "dear": {"where": "price > 5"},
-            "acts": {"keys": ["event_type"], "measures": ["events"]},
-        },
+        reports=REPORTS,
     )
     with open_service(settings) as service:
         service.drain()

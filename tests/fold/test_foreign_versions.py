@@ -66,19 +66,6 @@ def test_an_enum_without_a_namespace_inside_a_namespace_is_read() -> None:
     assert verdicts({7: schema}, [written(7, schema, {"k": "view"})], fields=fields) == [COUNTED]
 
 
-def test_each_version_of_an_enum_may_have_kinds_of_its_own() -> None:
-    old, new = (
-        record(field("k", enum("K", *symbols))) for symbols in (["view", "unknown"], ["order", "view", "other"])
-    )
-    kinds = {"view": "visit", "order": "purchase", "unknown": "login"}
-    fields = EventFields(user="u", time="t", kind="k", kinds=kinds)
-    events = [(7, old, "view"), (7, old, "unknown"), (8, new, "order"), (8, new, "other")]
-    values = [written(schema_id, schema, {"k": kind}) for schema_id, schema, kind in events]
-    for kind, expected in {"purchase": [COUNTED, COUNTED, MET], "login": [COUNTED, MET, COUNTED]}.items():
-        found = verdicts({7: old, 8: new}, values, f"event_type = '{kind}'", fields)
-        assert found == [*expected, (Check.EVENT_TYPE, False)]
-
-
 def test_the_user_is_the_first_of_several_fields_that_is_neither_null_nor_empty() -> None:
     """A version may lack some of them; the first field is a number in one version."""
     anonymous = field("anonymous", ["null", "string"])
