@@ -44,7 +44,7 @@ class Display(StrEnum):
 class Aggregate:
     """A number that a fold computes of the events of a group: its name, how values join, and the column of the values.
 
-    An event has `click` (0 or 1) and `time` (milliseconds).
+    An event has `visit` and `click` (0 or 1) and `time` (milliseconds).
     """
 
     name: str
@@ -52,6 +52,7 @@ class Aggregate:
     input: str
 
 
+_VISITED: Final = Aggregate(c.PAGE_VIEWS, Join.SUM, "visit")
 _CLICKED: Final = Aggregate(c.CLICKS, Join.SUM, "click")
 _FIRST: Final = Aggregate(c.FIRST_TIME, Join.MIN, c.TIME)
 _LAST: Final = Aggregate(c.LAST_TIME, Join.MAX, c.TIME)
@@ -74,6 +75,8 @@ class Part:
     corrected: str
     """SQL of delta-rs over `corrections`: what an event adds that was too late; of `type`, never null."""
     aggregates: tuple[Aggregate, ...] = ()
+    if_null: str = ""
+    """SQL of the value in rows of `panes` that an older version wrote without this column; of any engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +109,12 @@ class Measure:
 
 
 COUNTS: Final = (
-    Part(c.PAGE_VIEWS, "int64", Join.SUM, f"{c.RECORDS} - {c.CLICKS}", c.PAGE_VIEWS, (_CLICKED,)),
+    Part(c.PAGE_VIEWS, "int64", Join.SUM, c.PAGE_VIEWS, c.PAGE_VIEWS, (_VISITED,)),
     Part(c.CLICKS, "int64", Join.SUM, c.CLICKS, c.CLICKS, (_CLICKED,)),
+    Part(c.EVENTS, "int64", Join.SUM, c.RECORDS, "1", if_null=f"{c.PAGE_VIEWS} + {c.CLICKS}"),
 )
-"""The parts that all panes have, because their sum is the number of events."""
-EVENTS_SQL: Final = f"{c.PAGE_VIEWS} + {c.CLICKS}"
+"""The parts that all panes have: the number of events is above the sum of the others if events have other kinds."""
+EVENTS_SQL: Final = f"coalesce({c.EVENTS}, {COUNTS[2].if_null})"
 """SQL of the number of events in a row of `panes`, of any engine."""
 TIMES: Final = (
     Part(c.FIRST_TIME, "int64", Join.MIN, c.FIRST_TIME, c.EVENT_TIME, (_FIRST,)),
@@ -134,7 +138,8 @@ MEASURES: Final[Mapping[str, Measure]] = {
     measure.name: measure
     for measure in (
         Measure(c.PAGE_VIEWS, COUNTS[:1], is_anywhere=True),
-        Measure(c.CLICKS, COUNTS[1:], is_anywhere=True),
+        Measure(c.CLICKS, COUNTS[1:2], is_anywhere=True),
+        Measure(c.EVENTS, COUNTS[2:], is_anywhere=True),
         Measure(c.UNIQUE_USERS, (_USERS,), Display.ESTIMATE, by=c.USER_ID, state=c.USERS_SKETCH),
         Measure(c.SESSIONS_BEGUN, TIMES, by=c.USER_ID, sql=_SESSIONS_BEGUN_SQL, of_sessions=True),
         Measure(

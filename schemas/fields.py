@@ -50,7 +50,7 @@ class EventFields:
     kind: str = "event_type"
     """Empty if every event is a visit."""
     kinds: Mapping[str, str] = field(default_factory=lambda: {VISIT: VISIT, CLICK: CLICK})
-    """Kind of event (visit or click) by value of the field `kind`; any other value is unknown."""
+    """Kind of event (visit, click or any other name) by value of the field `kind`; any other value is unknown."""
     page: str = "page_url"
     event_id: str = "event_id"
     """Field that is equal in all records of one event; required only for deduplication."""
@@ -61,6 +61,11 @@ class EventFields:
     def users(self) -> list[str]:
         """The names in `user`."""
         return self.user.split(",")
+
+    @property
+    def has_other_kinds(self) -> bool:
+        """Whether events may be of other kinds than visits and clicks."""
+        return bool(self.kind) and not {*self.kinds.values()} <= {VISIT, CLICK}
 
     @property
     def are_default(self) -> bool:

@@ -17,16 +17,17 @@ from tidemark.pipeline.settings.model import Settings
 
 def correct(settings: Settings, chosen: LetterSelection, *, dry_run: bool) -> None:
     """Adds the chosen events, unless `dry_run`, and prints a table of the windows that they belong to."""
-    table = Table("report", "window (UTC)", "page views", "clicks", title=title_of(chosen, dry_run=dry_run))
+    table = Table("report", "window (UTC)", "page views", "clicks", "events", title=title_of(chosen, dry_run=dry_run))
     cells: dict[tuple[Any, ...], list[int]] = {}
     corrected = apply_corrections(settings, chosen, dry_run=dry_run)
     for row in corrected.rows:
         window = row[c.WINDOW_START_MS], row[c.WINDOW_END_MS]
-        cell = cells.setdefault((row[c.REPORT], window if window[0] < window[1] else ()), [0, 0])
+        cell = cells.setdefault((row[c.REPORT], window if window[0] < window[1] else ()), [0, 0, 0])
         cell[0] += row[c.PAGE_VIEWS]
         cell[1] += row[c.CLICKS]
-    for (report, window), (views, clicks) in sorted(cells.items()):
-        table.add_row(report, f"[{', '.join(map(time_of, window))})" if window else "all time", str(views), str(clicks))
+        cell[2] += 1
+    for (report, window), counts in sorted(cells.items()):
+        table.add_row(report, f"[{', '.join(map(time_of, window))})" if window else "all time", *map(str, counts))
     Console().print_rows(table)
     for name, events in sorted(corrected.waiting.items()):
         click.echo(f"Waiting for final windows: {counted(events, 'event')} of {name}. Run it again later.")

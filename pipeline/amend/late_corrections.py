@@ -32,6 +32,7 @@ from tidemark.pipeline.tables.event_schemas import schemas_of
 from tidemark.pipeline.tables.ledger import Ledger, require_warehouse
 from tidemark.pipeline.tables.query import Row, query
 from tidemark.pipeline.tables.schemas import DEAD_LETTERS, LEDGER, result_of
+from tidemark.schemas.fields import CLICK, VISIT
 
 REASONS = ("too_late", "partly_late")
 """The default reasons of dead letters to take; `future` can be chosen too, once their windows have closed."""
@@ -142,6 +143,8 @@ def _dead_letters(warehouse: str, reasons: Sequence[str]) -> pa.Table:
 
 
 def _filtered(events: DataFrame, chosen: LetterSelection) -> DataFrame:
+    # Without events of an earlier epoch whose kind is not mapped any more.
+    events = events.where(F.col(c.CHECK) != int(Check.EVENT_TYPE))
     if chosen.is_judged_again:
         events = events.where(F.col(c.CHECK) == int(Check.PASSED))
     if chosen.since is not None:
@@ -157,11 +160,11 @@ def _filtered(events: DataFrame, chosen: LetterSelection) -> DataFrame:
 
 def _added(event: Row, consumer: Consumer, missed: Sequence[Window], final: int) -> list[Row]:
     """Returns the rows that an event adds: one for each window in `missed`; windows are final up to `final`."""
-    click = event[c.EVENT_TYPE] == "click"
+    kind = event[c.EVENT_TYPE]
     keys = {consumer.stored_as.get(key, key): event[key] for key in {*consumer.fold_keys}}
     position = {name: event[name] for name in (c.TOPIC, c.PARTITION, c.OFFSET)}
-    added = {c.PAGE_VIEWS: int(not click), c.CLICKS: int(click), c.LATE_EVENTS: 1, c.CLOSED_UNTIL: final}
-    fixed = {c.REPORT: consumer.name, c.EVENT_TIME: event[c.TIME], **position, **keys, **added}
+    counts = {c.PAGE_VIEWS: int(kind == VISIT), c.CLICKS: int(kind == CLICK), c.LATE_EVENTS: 1}
+    fixed = {c.REPORT: consumer.name, c.EVENT_TIME: event[c.TIME], **position, **keys, **counts, c.CLOSED_UNTIL: final}
     return [{**fixed, c.WINDOW_START_MS: start, c.WINDOW_END_MS: end} for start, end in missed]
 
 

@@ -15,13 +15,13 @@ from tidemark.pipeline.decoding.alignment import Alignment, Path
 from tidemark.pipeline.decoding.common_type import name_of
 from tidemark.pipeline.decoding.sql_words import words_of
 from tidemark.pipeline.errors import SetUpError
-from tidemark.schemas.fields import EventSchemas
+from tidemark.schemas.fields import CLICK, VISIT, EventSchemas
 
-UNKNOWN_TYPE: Final = "unknown"
-"""The symbol for event types of later versions."""
+UNKNOWN_TYPE: Final = "_unknown"
+"""The event type of a kind that is not mapped, also of a later version. A mapped kind cannot have this name."""
 MISSING_TYPE: Final = ""
 """The event type of an event without a kind: it is malformed, also where other kinds are left out."""
-EVENT_TYPES: Final = ["visit", "click", UNKNOWN_TYPE]
+EVENT_TYPES: Final = [VISIT, CLICK, UNKNOWN_TYPE]
 OURS: Final = (c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME)
 _READ_AS: Final[Mapping[str, Any]] = {
     c.EVENT_TYPE: {"type": "enum", "name": "kind", "symbols": EVENT_TYPES, "default": UNKNOWN_TYPE},

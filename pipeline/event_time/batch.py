@@ -47,7 +47,7 @@ class LedgerRow:
     erased: int = 0
     """Records of erased users whose later events are dropped. Older ledgers lack this column."""
     left_out: int = 0
-    """Records of kinds that are not counted. Older ledgers lack this column."""
+    """Records of kinds that are not mapped. Older ledgers lack this column."""
 
 
 @dataclass(frozen=True, slots=True)

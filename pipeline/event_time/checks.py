@@ -72,7 +72,7 @@ DETAILS: Final[dict[Check, str]] = {
         "more than 1,000 bytes"
     ),
     Check.TEXT: "user_id, or a field that a report has as a key, is not UTF-8",
-    Check.EVENT_TYPE: "event_type is neither visit nor click",
+    Check.EVENT_TYPE: "event_type is no value of schemas.mapping.kinds",
     Check.USER_ID: "user_id is empty",
     Check.NO_TIME: f"event_time is missing or unreadable: expected a number of 64 bits, or {ACCEPTED}",
     Check.EVENT_TIME: (
@@ -88,7 +88,7 @@ DETAILS: Final[dict[Check, str]] = {
         f"time.max_age = off to replay old events; {_ARRIVAL}"
     ),
     Check.DUPLICATE: "an event with this event_id was counted before",
-    Check.OTHER_KIND: "its kind is not counted, and other kinds are left out (schemas.mapping.other_kinds)",
+    Check.OTHER_KIND: "its kind is not mapped, and other kinds are left out (schemas.mapping.other_kinds)",
     Check.TOMBSTONE: "the record is a tombstone, and tombstones are left out (kafka.tombstones)",
     Check.ERASED: "its user was erased, and later events are dropped (tidemark erase --drop-later)",
 }

@@ -20,7 +20,7 @@ class Verdict(StrEnum):
     DUPLICATE = "duplicate"
     """It repeats a counted event. It is in no result, and no dead letter."""
     LEFT_OUT = "left_out"
-    """It is of a kind that is not counted. It is in no result and no dead letter, and does not move the watermark."""
+    """It is of a kind that is not mapped. It is in no result and no dead letter, and does not move the watermark."""
     ERASED = "erased"
     """Its user was erased, with later events dropped. The dead letter contains its Kafka position and nothing else."""
 
@@ -78,7 +78,9 @@ class Policy:
     """Whether an event is a duplicate if an event with its id was counted, and a window of that event is open."""
 
     leaves_out_kinds: bool = False
-    """Whether events of other kinds than visits and clicks are left out; otherwise they are malformed."""
+    """Whether events of kinds that are not mapped are left out; otherwise they are malformed."""
+    has_other_kinds: bool = False
+    """Whether other events than visits and clicks may count, or could in an earlier epoch of the warehouse."""
     leaves_out_tombstones: bool = False
     """Whether records without a value are left out; otherwise they are malformed."""
 

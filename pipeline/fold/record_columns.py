@@ -26,13 +26,12 @@ from tidemark.pipeline.fold.packed import GROUP, packed
 from tidemark.pipeline.fold.pseudonym_columns import ToPseudonym, require_one_name, stored_bytes
 from tidemark.pipeline.fold.rejected_fields import NOT_REJECTED, POSITION, REJECTED, STORED_FIELDS, USER
 from tidemark.pipeline.fold.selection import Selection
-from tidemark.schemas.fields import EventSchemas
+from tidemark.schemas.fields import CLICK, VISIT, EventSchemas
 
 NOW: Final = "now"
 """The column of the clock at the start of the batch, in milliseconds since 1970."""
 AGE: Final = "age"
 """The column of the milliseconds from the Kafka timestamp to the clock at the start of the batch."""
-CLICK: Final = "click"
 MOVING_TIME: Final = "moving_time"
 """The column of the time that may move the watermark; null if the record cannot."""
 _PERSONAL: Final = (c.KEY, c.VALUE, c.EVENT_TIME, USER)
@@ -141,7 +140,7 @@ class RecordColumns:
         if policy.strategy.marker:
             moves &= F.col(self._conditions[policy.strategy.marker])
         return [
-            (F.col(c.EVENT_TYPE) == "click").cast("long").alias(CLICK),
+            *((F.col(c.EVENT_TYPE) == kind).cast("long").alias(kind) for kind in (VISIT, CLICK)),
             F.when(moves, _moving_time(policy)).alias(MOVING_TIME),
             (F.col(NOW) - F.col(c.KAFKA_TIMESTAMP)).alias(AGE),
             F.col(c.TIME),

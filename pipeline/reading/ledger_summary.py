@@ -32,7 +32,7 @@ class Account:
     duplicate: int = 0
     erased: int = 0
     left_out: int = 0
-    """Records of kinds that are not counted."""
+    """Records of kinds that are not mapped."""
     unjudged: int = 0
     """Counted records that were read before there was a watermark: it is unknown whether they came late."""
 

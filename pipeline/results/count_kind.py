@@ -25,7 +25,7 @@ _WINDOWED_SQL: Final = """numbered AS (
   FROM parts
 ), windowed AS (
   SELECT numbered.*, min(first_time) OVER ({window}) AS start_ms, max(last_time) OVER ({window}) + 1 AS end_ms,
-    count(*) OVER ({window}) AS events
+    count(*) OVER ({window}) AS events_of_window
   FROM numbered
 )"""
 _FULL_SQL: Final = """
@@ -108,7 +108,7 @@ class CountKind(CountWindowKind):
     @property
     def is_open_sql(self) -> str:
         """SQL condition: the window is not full."""
-        return f"events < {self._windows.size}"
+        return f"events_of_window < {self._windows.size}"
 
     def open_windows_sql(self) -> str:
         """Returns SQL of all windows, in the order of record positions."""

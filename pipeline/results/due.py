@@ -10,6 +10,7 @@ from tidemark.pipeline.event_time import lateness, rules
 from tidemark.pipeline.event_time.lateness import Sql
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.periodic import Periodic
+from tidemark.pipeline.measures import EVENTS_SQL
 from tidemark.pipeline.results.measure_sql import window_measures_sql
 from tidemark.pipeline.results.result_kind import keys_sql
 from tidemark.pipeline.results.result_table import panes_sql, values_sql
@@ -27,7 +28,7 @@ SELECT
   {end} AS window_end,
   {keys}
   {measures}
-  sum(CASE WHEN {had_fired} THEN page_views + clicks ELSE 0 END) AS late_events,
+  sum(CASE WHEN {had_fired} THEN {events} ELSE 0 END) AS late_events,
   max(greatest(batch, fired_by)) AS published_batch
 FROM {placed} WHERE pane_start >= window_start
 GROUP BY {keys} window_start, window_end
@@ -105,6 +106,7 @@ class WindowsToPublish:
             was_closed=lateness.is_closed(_END_SQL, Sql(c.CLOSED_UNTIL)),
             had_fired=lateness.has_fired(_END_SQL, Sql(c.WATERMARK)),
             keys=keys,
+            events=EVENTS_SQL,
             measures=window_measures_sql(report),
             placed=reached if report.session_gap_ms else "placed",
         )

@@ -100,7 +100,9 @@ def _measure_sql(measure: Measure, joined: str, engine: Engine) -> str:
 
 
 def _joined_sql(part: Part) -> str:
-    return f"array_agg({part.name})" if part.join is Join.SKETCH else f"{part.join}({part.name})"
+    if part.join is Join.SKETCH:
+        return f"array_agg({part.name})"
+    return f"{part.join}(coalesce({part.name}, {part.if_null}))" if part.if_null else f"{part.join}({part.name})"
 
 
 def _of_lists(rows: pa.Table, part: Part, report: Report) -> pa.ChunkedArray:

@@ -288,5 +288,7 @@ def _opening(found: StartFacts) -> Opening:
     names = [report.name for report in found.policy.reports]
     closed = settings_change.closed(before.policy, before.closed, found.rows[0].watermark, names)
     closed |= {name: max(closed[name], until) for name, until in found.missing.items()}
-    policy, last_batch = with_closed(found.policy, closed), _last_batch(found.rows, before)
+    has_other_kinds = found.policy.has_other_kinds or before.policy.has_other_kinds
+    policy = replace(with_closed(found.policy, closed), has_other_kinds=has_other_kinds)
+    last_batch = _last_batch(found.rows, before)
     return Opening(policy, closed, identity.cluster_id, identity.topic_id, last_batch, pseudonyms=key)

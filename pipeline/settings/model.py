@@ -337,6 +337,7 @@ class Settings(BaseSettings):
             max_ahead_ms=None if self.time.max_ahead_of_clock is None else milliseconds(self.time.max_ahead_of_clock),
             deduplicate=self.deduplicate != "off",
             leaves_out_kinds=self.schemas.mapping.other_kinds == "left_out",
+            has_other_kinds=self.schemas.mapping.fields().has_other_kinds,
             leaves_out_tombstones=self.kafka.tombstones == "left_out",
         )
 

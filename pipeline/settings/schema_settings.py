@@ -10,6 +10,8 @@ from tidemark.pipeline.settings.report_settings import FIELD_NAME, Section
 from tidemark.schemas.fields import CLICK, VISIT, EventFields, Format, JsonType, TimeUnit
 
 FieldName = Annotated[str, Field(pattern=f"^{FIELD_NAME}$"), "FIELD"]
+KindName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$"), "KIND"]
+"""A lower-case name, in which nothing must be quoted in SQL."""
 FieldNames = Annotated[
     str,
     BeforeValidator(lambda names: ",".join(map(str, names)) if isinstance(names, list) else names),
@@ -34,10 +36,9 @@ class MappingSettings(Section):
     the schema, or `ms` without such a type. In JSON by default numbers are `ms` and texts `iso`."""
     kind: FieldName | Literal[""] = "event_type"
     """Field with the kind of event: an enum or text. Empty: every event is a visit."""
-    kinds: Annotated[dict[str, Literal["visit", "click"]], "VALUE=visit|click"] = Field(
-        default={VISIT: VISIT, CLICK: CLICK}
-    )
-    """Kinds of events by value of that field."""
+    kinds: Annotated[dict[str, KindName], "VALUE=KIND"] = Field(default={VISIT: VISIT, CLICK: CLICK}, max_length=1000)
+    """Kinds of events by value of that field: `visit`, `click`, or another name, which is neither a page view nor a
+    click."""
     other_kinds: Literal["malformed", "left_out"] = "malformed"
     """Events with any other value: dead letters that are `malformed`, or `left_out` of everything but the ledger; an
     event without a kind is malformed."""

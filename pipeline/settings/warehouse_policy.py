@@ -21,6 +21,7 @@ POLICY_SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "caps_watermark": ("time.of", "time.max_ahead_of_clock"),
     "deduplicate": ("deduplicate",),
     "leaves_out_kinds": ("schemas.mapping.other_kinds",),
+    "has_other_kinds": ("schemas.mapping.kinds", "schemas.mapping.kind"),
     "leaves_out_tombstones": ("kafka.tombstones",),
 }
 """The settings and sections that determine each field of a policy."""

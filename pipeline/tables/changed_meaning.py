@@ -47,13 +47,16 @@ def require_same_meaning(
 ) -> None:
     """Raises SetUpError if one of the settings in `names` has changed, or a kind has another meaning, unless it may.
 
-    `rows` are those of the ledger's newest batch. Without an event nothing has a meaning yet. Kinds may come and go.
+    `rows` are those of the ledger's newest batch. Without an event nothing has a meaning yet. Kinds may come and go;
+    with `LETTERS` they may only come, because stored events may have any of them.
     """
     has_events = any(row.watermark is not None or row.max_event_time is not None for row in rows)
     if meaning.may_change or not has_events:
         return
     known, given = ((values or {}).get(_KINDS, {}) for values in (before.meaning, meaning.values))
-    mixing = {*names, *([_KINDS] if any(given.get(value, kind) != kind for value, kind in known.items()) else [])}
+    unmapped = {} if names is LETTERS else known
+    differ = any({**unmapped, **given}.get(value) != kind for value, kind in known.items())
+    mixing = {*names, *([_KINDS] if differ else [])}
     if mixed := [sentence for name, sentence in changes(before, meaning.values).items() if name in mixing]:
         raise SetUpError(
             f"{', '.join(mixed)}: columns of {warehouse} would have two meanings. Set it as it was, or use a new "

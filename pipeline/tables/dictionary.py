@@ -67,7 +67,7 @@ _POSITION: Final = {
 _KEYS: Final = {
     c.USER_ID: "`user_id` of the event.",
     c.PAGE_URL: "`page_url` of the event.",
-    c.EVENT_TYPE: "`event_type` of the event: visit or click.",
+    c.EVENT_TYPE: "`event_type` of the event: visit, click, or another kind of `schemas.mapping.kinds`.",
 }
 _DIMENSIONS: Final = {
     name: f"Dimension {number} of the report, in the order of their names, as text."
@@ -94,7 +94,7 @@ LEDGER: Final = About(
         "malformed": "Records that are not a valid event.",
         "duplicate": "Records that repeat a counted event; null in rows of versions without deduplication.",
         "erased": "Records of erased users, which are dropped; null in rows of versions that did not drop them.",
-        "left_out": "Records of kinds that are not counted; null in rows of versions that did not leave them out.",
+        "left_out": "Records of kinds that are not mapped; null in rows of versions that did not leave them out.",
         "gap": "Offsets without a record, because of aborted transactions or log compaction.",
         "lost": "Offsets whose records Kafka deleted before the service read them.",
         c.MAX_EVENT_TIME: f"{_TIME}highest time so far that moves the watermark; null before the first event.",
@@ -221,6 +221,7 @@ EVENT_IDS: Final = About(
 _PARTS: Final = {
     c.PAGE_VIEWS: "Visits.",
     c.CLICKS: "Clicks.",
+    c.EVENTS: "Events of every kind; null in rows of versions that counted visits and clicks only.",
     c.USERS: "Different users, as a HyperLogLog sketch.",
     c.FIRST_TIME: f"{_TIME}the first event.",
     c.LAST_TIME: f"{_TIME}the last event.",
@@ -253,6 +254,7 @@ _RESULT: Final = {
     **_KEYS,
     c.PAGE_VIEWS: "Visits in the window.",
     c.CLICKS: "Clicks in the window.",
+    c.EVENTS: "Events of every kind in the window.",
     c.UNIQUE_USERS: "Different users in the window: exact up to a few hundred, then with a standard error of 1.6 %.",
     c.SESSIONS_BEGUN: "Sessions of users that started with an event of the row.",
     c.LAST_PAGE_URL: "Page of the latest event.",

@@ -21,8 +21,11 @@ from tidemark.pipeline.event_time.windows.kinds import KINDS
 from tidemark.pipeline.measures import MEASURES
 from tidemark.pipeline.pseudonyms import Pseudonyms
 
-FORMAT: Final = 1
-"""The format of warehouses that this version writes. A change that older versions would misread has a new number."""
+FORMAT: Final = 2
+"""The newest format of warehouses. A change that older versions would misread has a new number.
+
+In format 2 events may be of other kinds than visits and clicks; a warehouse without such kinds has format 1.
+"""
 VERSION: Final = version("tidemark-lake")
 
 
@@ -52,9 +55,13 @@ class Opening:
     """A random id by which the process that opened the epoch recognises it; None for a verb."""
     meaning: Mapping[str, Any] | None = None
     """Settings that give events their meaning, by name; None before they were recorded."""
-    format: int = FORMAT
     written_by: str | None = VERSION
     """The version of Tidemark that opened the epoch; None before versions were recorded."""
+
+    @property
+    def format(self) -> int:
+        """The format of the warehouse from this epoch on: the oldest that can store what may count."""
+        return FORMAT if self.policy.has_other_kinds else 1
 
     def report(self, name: str) -> Report | None:
         """Returns the report of this name, None if the epoch does not have it."""
@@ -62,7 +69,7 @@ class Opening:
 
     def to_text(self) -> str:
         """Returns the opening as JSON."""
-        plain = asdict(self)
+        plain = {**asdict(self), "format": self.format}
         plain["policy"]["strategy"]["kind"] = self.policy.strategy.kind
         plain["policy"]["reports"] = [report_to_json(report) for report in self.policy.reports]
         return json.dumps(plain)
@@ -108,7 +115,7 @@ def _migrated(plain: dict[str, Any]) -> dict[str, Any]:
         )
     for number in range(found, FORMAT):
         plain = _STEPS[number](plain)
-    return {**plain, "format": FORMAT}
+    return plain
 
 
 def _from_0(plain: dict[str, Any]) -> dict[str, Any]:
@@ -116,7 +123,12 @@ def _from_0(plain: dict[str, Any]) -> dict[str, Any]:
     return {"written_by": None, **plain}
 
 
-_STEPS: Final[Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {0: _from_0}
+def _from_1(plain: dict[str, Any]) -> dict[str, Any]:
+    """In format 1 no event is of another kind: `Policy` has that as a default."""
+    return plain
+
+
+_STEPS: Final[Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {0: _from_0, 1: _from_1}
 """The migrations: each makes an opening of the next format."""
 
 

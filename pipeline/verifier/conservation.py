@@ -7,7 +7,6 @@ from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.batch import EPOCH
 from tidemark.pipeline.event_time.policy import TimeOf
-from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.calendar import Calendar
 from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.periodic import Periodic
@@ -21,7 +20,7 @@ from tidemark.pipeline.verifier.verification import Finding, time_text
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 from tidemark.pipeline.verifier.zone_calendar import ends_of
 
-_EVENT_COUNT_SQL: Final = "CAST(coalesce(sum(page_views + clicks), 0) AS BIGINT)"
+_EVENT_COUNT_SQL: Final = "CAST(coalesce(sum(event_count), 0) AS BIGINT)"
 _QUARTER_MS: Final = 900_000
 
 
@@ -39,7 +38,7 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
 
 
 def _why_skipped(tables: WarehouseSnapshot, result: AnyResult) -> str:
-    if not result.epochs or not (isinstance(result, PublishedTotals) or _counts_all_once(result.report)):
+    if not result.epochs or not (isinstance(result, PublishedTotals) or _counts_all_once(result)):
         return " does not count every event once: it is not checked"
     if result.removed:
         return f": windows that ended by {time_text(result.removed)} were removed by age: it is not checked"
@@ -49,10 +48,11 @@ def _why_skipped(tables: WarehouseSnapshot, result: AnyResult) -> str:
     return ""
 
 
-def _counts_all_once(report: Report) -> bool:
+def _counts_all_once(result: PublishedReport) -> bool:
     """Returns whether rows count all events and no event is in two rows, or panes keep every event."""
-    is_of_all = {*report.measures} >= {c.PAGE_VIEWS, c.CLICKS} and not report.where
-    return is_of_all and (not report.windows.has_overlap or isinstance(report.windows, SlidingCounts))
+    windows = result.report.windows
+    is_in_one = not windows.has_overlap or isinstance(windows, SlidingCounts)
+    return bool(result.events_sql) and not result.report.where and is_in_one
 
 
 def _compare(tables: WarehouseSnapshot, result: AnyResult, finding: Finding) -> None:
@@ -95,8 +95,9 @@ def _found(tables: WarehouseSnapshot, result: AnyResult) -> tuple[int, str]:
             f"SELECT {_EVENT_COUNT_SQL} FROM ({queries.panes_sql(result, published=False)}) AS parts"
         )
         return in_panes, f"{in_panes} in panes"
-    in_rows = tables.scalar(f"SELECT {_EVENT_COUNT_SQL} FROM {result.table}")
-    corrected = tables.scalar(f"SELECT {_EVENT_COUNT_SQL} FROM ({queries.corrections_sql(tables, result)}) AS added")
+    in_rows = tables.scalar(f"SELECT sum({result.events_sql}) FROM {result.table}")
+    added = queries.corrections_sql(tables, result)
+    corrected = tables.scalar(f"SELECT sum({result.corrected_events_sql}) FROM ({added}) AS added")
     waiting = tables.scalar(_waiting_sql(tables, result))
     return in_rows - corrected + waiting, f"{in_rows} shown, {corrected} of them corrected, and {waiting} in panes"
 
@@ -112,7 +113,7 @@ def _waiting_sql(tables: WarehouseSnapshot, result: PublishedReport) -> str:
             return f"{with_windows} SELECT {_EVENT_COUNT_SQL} - ({full}) FROM parts"
         case Sessions() as windows:
             with_sessions = session_sums.with_sessions(result, windows)
-            unfired = f"SELECT {_EVENT_COUNT_SQL} AS events FROM sessions WHERE end_ms > {result.watermark}"
+            unfired = f"SELECT coalesce(sum(events), 0) AS events FROM sessions WHERE end_ms > {result.watermark}"
             return f"{with_sessions} SELECT sum(events) FROM ({unfired} UNION ALL {late}) AS both"
         case SlidingCounts():
             return f"SELECT {_EVENT_COUNT_SQL} FROM ({parts}) AS parts"

@@ -14,12 +14,13 @@ _FULL_SQL: Final = """
 WITH parts AS ({parts}), ending AS (
   SELECT {keys} batch AS published_batch, min(first_time) OVER last_events AS start_ms,
     max(last_time) OVER last_events + 1 AS end_ms, CAST(sum(page_views) OVER last_events AS BIGINT) AS page_views,
-    CAST(sum(clicks) OVER last_events AS BIGINT) AS clicks, CAST(count(*) OVER events AS BIGINT) AS events
+    CAST(sum(clicks) OVER last_events AS BIGINT) AS clicks,
+    CAST(sum(event_count) OVER last_events AS BIGINT) AS events, CAST(count(*) OVER so_far AS BIGINT) AS position
   FROM parts
   WINDOW last_events AS ({order} ROWS BETWEEN {others} PRECEDING AND CURRENT ROW),
-    events AS ({order} ROWS UNBOUNDED PRECEDING)
+    so_far AS ({order} ROWS UNBOUNDED PRECEDING)
 ), windows AS (
-  SELECT * FROM ending WHERE events % {size} = 0
+  SELECT * FROM ending WHERE position % {size} = 0
 )
 """
 
@@ -27,11 +28,11 @@ WITH parts AS ({parts}), ending AS (
 # or with one of the next `size - 1` events of its key; a window that has lost events to a merge has fewer than it must.
 _SLIDING_SQL: Final = """
 WITH parts AS ({parts}), numbered AS (
-  SELECT {keys} batch, first_time, last_time, page_views, clicks,
+  SELECT {keys} batch, first_time, last_time, page_views, clicks, event_count,
     CAST(merged AS BIGINT) + CAST(row_number() OVER ({order}) AS BIGINT) AS event_number
   FROM (
     SELECT parts.*,
-      coalesce(sum(CASE WHEN record_position IS NULL THEN page_views + clicks END) OVER ({by}), 0) AS merged
+      coalesce(sum(CASE WHEN record_position IS NULL THEN event_count END) OVER ({by}), 0) AS merged
     FROM parts
   ) AS counted WHERE record_position IS NOT NULL
 ), spread AS (
@@ -39,7 +40,8 @@ WITH parts AS ({parts}), numbered AS (
   FROM numbered CROSS JOIN range({overlap}) AS later (n)
 ), windows AS (
   SELECT {keys} max(batch) AS published_batch, min(first_time) AS start_ms, max(last_time) + 1 AS end_ms,
-    CAST(sum(page_views) AS BIGINT) AS page_views, CAST(sum(clicks) AS BIGINT) AS clicks
+    CAST(sum(page_views) AS BIGINT) AS page_views, CAST(sum(clicks) AS BIGINT) AS clicks,
+    CAST(sum(event_count) AS BIGINT) AS events
   FROM spread WHERE last_number < event_number + {size}
   GROUP BY {keys} last_number
   HAVING max(event_number) = last_number AND count(*) = least(last_number, {size})

@@ -1,5 +1,6 @@
 """Invariant 6: rows of results are windows of their report that have fired, each once."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
@@ -16,10 +17,7 @@ from tidemark.pipeline.verifier.verification import Finding, Row, time_text
 from tidemark.pipeline.verifier.warehouse_snapshot import NEVER_PUBLISHED, WarehouseSnapshot
 from tidemark.pipeline.verifier.zone_calendar import follows
 
-_EVENT_COUNTS: Final = {c.PAGE_VIEWS, c.CLICKS}
-_INVALID_TOTALS_SQL: Final = (
-    "first_seen_ms > last_seen_ms OR sessions < 1 OR page_views < 0 OR clicks < 0 OR sessions > page_views + clicks"
-)
+_INVALID_TOTALS_SQL: Final = "first_seen_ms > last_seen_ms OR sessions < 1 OR page_views < 0 OR clicks < 0"
 
 
 def check(tables: WarehouseSnapshot, finding: Finding) -> None:
@@ -94,30 +92,34 @@ def _misfit_sql(windows: AnyWindows) -> str:
 
 def _check_counts(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
     """Checks that a row has events, and no more late events than events, if its measures count all events."""
-    report = result.report
-    if not {*report.measures} >= _EVENT_COUNTS:
+    report, event_count = result.report, result.events_sql
+    if not event_count:
         return
+    names = [name for name in (c.PAGE_VIEWS, c.CLICKS, c.EVENTS) if name in report.measures]
+    violations = ["event_count <= 0", *(f"{name} < 0" for name in (*names, c.LATE_EVENTS)), "late_events > event_count"]
+    violations += _other_size_sql(report.windows)
+    if kinds := [name for name in names if name != c.EVENTS]:
+        violations.append(f"event_count < {' + '.join(kinds)}")
     invalid = tables.ask(
-        f"SELECT * FROM (SELECT *, page_views + clicks AS events FROM {result.table}) "
-        "AS counted WHERE events <= 0 OR page_views < 0 OR clicks < 0 OR late_events < 0 OR late_events > events "
-        f"{_other_size_sql(report.windows)} ORDER BY start_ms, end_ms"
+        f"SELECT * FROM (SELECT *, {event_count} AS event_count FROM {result.table}) "
+        f"AS counted WHERE {' OR '.join(violations)} ORDER BY start_ms, end_ms"
     )
-    finding.report_rows(invalid, lambda row: _invalid_counts(row, result))
+    finding.report_rows(invalid, lambda row: _invalid_counts(row, result, names))
 
 
-def _other_size_sql(windows: AnyWindows) -> str:
-    """SQL, after OR: no count window has this number of events; empty for other windows."""
+def _other_size_sql(windows: AnyWindows) -> list[str]:
+    """SQL conditions: no count window has this number of events; none for other windows."""
     match windows:
         case Counts(size):
-            return f"OR events <> {size}"
+            return [f"event_count <> {size}"]
         case SlidingCounts(size, slide):
-            return f"OR events > {size} OR (events < {size} AND events % {slide} <> 0)"
+            return [f"event_count > {size}", f"(event_count < {size} AND event_count % {slide} <> 0)"]
         case _:
-            return ""
+            return []
 
 
-def _invalid_counts(row: Row, result: PublishedReport) -> str:
-    where = f"{result.place_of(row)} shows {row['page_views']} page_views and {row['clicks']} clicks"
+def _invalid_counts(row: Row, result: PublishedReport, names: Sequence[str]) -> str:
+    where = f"{result.place_of(row)} shows {' and '.join(f'{row[name]} {name}' for name in names)}"
     match result.report.windows:
         case Counts(size):
             return f"{where} in a window of {counted(size, 'event')}"
@@ -165,10 +167,11 @@ def _check_users(tables: WarehouseSnapshot, result: PublishedTotals, finding: Fi
         tables.ask(queries.repeated_sql(result.table, ("user_id",))),
         f"{result.name}: user {{user_id!r}} occurs {{found}} times, but must occur once",
     )
+    # A session may consist of events of other kinds alone.
+    too_many = "" if result.has_other_kinds else " OR sessions > page_views + clicks"
     finding.report_rows(
-        tables.ask(
-            f"SELECT *, page_views + clicks AS events FROM {result.table} WHERE {_INVALID_TOTALS_SQL} ORDER BY user_id"
-        ),
-        f"{result.name}: user {{user_id!r}} shows {{sessions:count session}} of {{events:count event}}, "
+        tables.ask(f"SELECT * FROM {result.table} WHERE {_INVALID_TOTALS_SQL}{too_many} ORDER BY user_id"),
+        f"{result.name}: user {{user_id!r}} shows {{sessions:count session}} of {{page_views:count page view}} and "
+        "{clicks:count click}, "
         "first seen {first_seen_ms:time}, last seen {last_seen_ms:time}",
     )

@@ -24,7 +24,8 @@ counted AS (
   SELECT parts.*, start_ms, end_ms FROM parts JOIN windows_of_panes ON pane_start = pane AND closed < end_ms
 ), placed AS ({placed}), expected AS (
   SELECT start_ms, end_ms, {keys} CAST(sum(page_views) AS BIGINT) AS page_views, CAST(sum(clicks) AS BIGINT) AS clicks,
-    CAST(sum(CASE WHEN watermark >= end_ms THEN page_views + clicks ELSE 0 END) AS BIGINT) AS late_events,
+    CAST(sum(event_count) AS BIGINT) AS events,
+    CAST(sum(CASE WHEN watermark >= end_ms THEN event_count ELSE 0 END) AS BIGINT) AS late_events,
     CAST(sum(begun) AS BIGINT) AS sessions_begun
   FROM placed WHERE pane_start >= start_ms AND end_ms <= {watermark} AND end_ms > {removed}
   GROUP BY {keys} start_ms, end_ms
@@ -80,8 +81,7 @@ def check(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) 
 
 def _compared_sql(result: PublishedReport) -> str:
     columns = ", ".join((*result.cell, *result.sums))
-    # Corrections have no number of sessions.
-    added = columns.replace(c.SESSIONS_BEGUN, f"0 AS {c.SESSIONS_BEGUN}")
+    added = ", ".join((*result.cell, *(f"{queries.correction_column(name)} AS {name}" for name in result.sums)))
     in_windows = "JOIN windows ON start_ms = a AND end_ms = b"
     actual = f"SELECT * FROM {result.table} {in_windows}"
     sums = f"SELECT {columns} FROM expected UNION ALL SELECT {added} FROM added"

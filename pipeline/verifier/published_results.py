@@ -1,7 +1,7 @@
 """The published results: the batch up to which each table is published, and what had fired and closed by then."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tidemark.pipeline import columns as c
@@ -10,12 +10,16 @@ from tidemark.pipeline.event_time.dimensions import Type
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.tables.opening import report_from_json
+from tidemark.pipeline.tables.schemas import CORRECTIONS, PANES
 from tidemark.pipeline.tables.transactions import CORRECTED_APP
 from tidemark.pipeline.verifier.verification import Row, time_text
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, sql_name
 
 _STORED_AS: Final = "tidemark.report"
 _SQL_TYPES: Final = {Type.TEXT: "VARCHAR", Type.INTEGER: "BIGINT", Type.BOOLEAN: "BOOLEAN", Type.DATE: "DATE"}
+_COUNTS_SQL: Final = "page_views + clicks"
+# Rows of older versions have no number of events, and only visits and clicks.
+_PANE_EVENTS_SQL: Final = f"coalesce(events, {_COUNTS_SQL})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,10 @@ class PublishedResult:
     """Whether the newest epoch has it."""
     epochs: tuple[int, ...]
     """The epochs that have it; empty if it was not configured all the time since the first of them."""
+    pane_events_sql: str = field(default=_PANE_EVENTS_SQL, kw_only=True)
+    """SQL of the number of events in a row of panes."""
+    has_other_kinds: bool = field(default=False, kw_only=True)
+    """Whether other events than visits and clicks may be in its rows."""
 
     @property
     def typed_keys_sql(self) -> str:
@@ -76,6 +84,19 @@ class PublishedReport(PublishedResult):
     def sums(self) -> list[str]:
         """The columns that are sums."""
         return [*self.report.sums, c.LATE_EVENTS]
+
+    @property
+    def events_sql(self) -> str:
+        """SQL of the number of events in a row of the table; empty without measures that count all of them."""
+        if c.EVENTS in self.report.measures:
+            return c.EVENTS
+        has_counts = {*self.report.measures} >= {c.PAGE_VIEWS, c.CLICKS}
+        return _COUNTS_SQL if has_counts and not self.has_other_kinds else ""
+
+    @property
+    def corrected_events_sql(self) -> str:
+        """SQL of the number that a correction adds to `events_sql`."""
+        return "event_count" if c.EVENTS in self.report.measures else _COUNTS_SQL
 
     def place_of(self, row: Row) -> str:
         """Returns how a sentence on a row starts: the table, the window, and those of the keys that the row has."""
@@ -154,9 +175,19 @@ def _state(name: str, tables: WarehouseSnapshot) -> dict[str, Any]:
         "swept": tables.swept(name),
         "removed": tables.removed_until(name),
         "corrected": tables.version(name, CORRECTED_APP) or 0,
+        "pane_events_sql": _PANE_EVENTS_SQL if c.EVENTS in tables.columns(PANES.name) else _COUNTS_SQL,
+        "has_other_kinds": _has_other_kinds(tables),
         "is_configured": having[-1:] == epochs[-1:],
         "epochs": tuple(having) if having == epochs[len(epochs) - len(having) :] else (),
     }
+
+
+def _has_other_kinds(tables: WarehouseSnapshot) -> bool:
+    """Returns whether other events than visits and clicks may count; corrections may be of kinds of a later epoch."""
+    if any(opening.policy.has_other_kinds for opening in tables.openings.values()):
+        return True
+    others = f"SELECT count(*) FROM {CORRECTIONS.name} WHERE {_COUNTS_SQL} = 0"
+    return CORRECTIONS.name in tables.handles and tables.scalar(others) > 0
 
 
 def _closed(name: str, tables: WarehouseSnapshot) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from tidemark.command_line.counts import counted
+from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.tables.schemas import CORRECTIONS
 from tidemark.pipeline.verifier.published_results import PublishedReport, PublishedResult
@@ -49,10 +50,11 @@ def repeated_sql(rows: str, columns: Sequence[str], aggregates: str = "") -> str
 
 
 def panes_sql(result: PublishedResult, *, published: bool = True) -> str:
-    """SQL: the committed rows of a result's panes, up to the published batch or all of them."""
+    """SQL: the committed rows of a result's panes, up to the published batch or all of them, with `event_count`."""
     until = f"AND batch <= {result.batch}" if published else ""
     return (
-        f"SELECT panes.*{result.typed_keys_sql}, coalesce(closed_until, {rules.NO_WATERMARK}) AS closed FROM panes "
+        f"SELECT panes.*{result.typed_keys_sql}, coalesce(closed_until, {rules.NO_WATERMARK}) AS closed, "
+        f"{result.pane_events_sql} AS event_count FROM panes "
         f"WHERE report = '{result.name}' AND batch IN (SELECT batch FROM ledger) {until}"
     )
 
@@ -77,13 +79,19 @@ def all_corrections_sql(tables: WarehouseSnapshot) -> str:
 
 
 def corrections_sql(tables: WarehouseSnapshot, result: PublishedReport) -> str:
-    """SQL: the corrections that were added to a report's table."""
+    """SQL: the corrections that were added to a report's table, with `event_count`."""
     # The sum drops the comments, which DataFusion compares between the branches of a union.
     return (
-        f"SELECT window_start_ms + 0 AS start_ms, window_end_ms + 0 AS end_ms, *{result.typed_keys_sql} "
+        "SELECT window_start_ms + 0 AS start_ms, window_end_ms + 0 AS end_ms, 1 AS event_count, "
+        f"*{result.typed_keys_sql} "
         f"FROM {all_corrections_sql(tables)} "
         f"WHERE report = '{result.name}' AND correction <= {result.corrected} AND window_end_ms > {result.removed}"
     )
+
+
+def correction_column(name: str) -> str:
+    """Returns the SQL of a sum over corrections, which have no number of sessions."""
+    return {c.SESSIONS_BEGUN: "0", c.EVENTS: "event_count"}.get(name, name)
 
 
 def compared_sql(cell: Sequence[str], sums: Sequence[str], actual: str, expected: str) -> str:

@@ -46,6 +46,7 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
 
 
 def _check_result(tables: WarehouseSnapshot, result: AnyResult, finding: Finding) -> None:
+    _check_kinds(tables, result, finding)
     if isinstance(result, PublishedTotals):
         user_sums.check(tables, result, finding)
         return
@@ -61,6 +62,20 @@ def _check_result(tables: WarehouseSnapshot, result: AnyResult, finding: Finding
                 distinct_users.check(tables, result, finding)
         case _:
             assert_never(result.report.windows)
+
+
+def _check_kinds(tables: WarehouseSnapshot, result: AnyResult, finding: Finding) -> None:
+    """Checks that panes have visits and clicks among their events, and others only if their kinds are mapped."""
+    more = "<" if result.has_other_kinds else "<>"
+    finding.report_rows(
+        tables.ask(
+            "SELECT batch, sum(page_views) AS page_views, sum(clicks) AS clicks, sum(event_count) AS event_count "
+            f"FROM ({queries.panes_sql(result, published=False)}) AS parts "
+            f"WHERE event_count {more} page_views + clicks GROUP BY batch ORDER BY batch"
+        ),
+        f"{result.name}: panes of batch {{batch}} have {{page_views:count page view}} and {{clicks:count click}} among "
+        "{event_count:count event}",
+    )
 
 
 def _check_corrections(tables: WarehouseSnapshot, finding: Finding) -> None:

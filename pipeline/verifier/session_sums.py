@@ -13,7 +13,7 @@ from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 _SESSIONS_SQL: Final = """
 WITH parts AS ({parts}), spans AS (
   SELECT {keys} first_time, greatest(first_time, closed + 1) AS from_ms, last_time + {gap} AS until_ms, page_views,
-    clicks, late_events FROM parts
+    clicks, event_count, late_events FROM parts
 ), swept AS ({swept}), numbered AS (
   SELECT swept.*, sum(CASE WHEN open = 0 THEN 1 ELSE 0 END) OVER (
     {by} ORDER BY edge_ms, step DESC ROWS UNBOUNDED PRECEDING
@@ -21,7 +21,7 @@ WITH parts AS ({parts}), spans AS (
 ), sessions AS (
   SELECT {keys} min(first_time) AS start_ms, max(until_ms) AS end_ms,
     CAST(sum(page_views) AS BIGINT) AS page_views, CAST(sum(clicks) AS BIGINT) AS clicks,
-    CAST(sum(late_events) AS BIGINT) AS late_events
+    CAST(sum(event_count) AS BIGINT) AS events, CAST(sum(late_events) AS BIGINT) AS late_events
   FROM numbered WHERE step = 1 GROUP BY {keys} session
 )
 """
@@ -79,7 +79,9 @@ def _corrected_sql(result: PublishedReport, added: str) -> str:
         table=result.table,
         added=added,
         result_cell=", ".join(f"result.{name}" for name in columns),
-        sums=", ".join(f"CAST(sum(added.{name}) AS BIGINT) AS added_{name}" for name in result.sums),
+        sums=", ".join(
+            f"CAST(sum(added.{queries.correction_column(name)}) AS BIGINT) AS added_{name}" for name in result.sums
+        ),
         inside=_inside_sql("added", "result", result),
     )
 

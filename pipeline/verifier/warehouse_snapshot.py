@@ -71,8 +71,11 @@ class WarehouseSnapshot:
 
     def ledger_column_sql(self, verdict: str) -> str:
         """SQL: a count of the ledger's rows, 0 if an older version wrote the ledger without this column."""
-        columns = {field.name for field in self.handles[LEDGER.name].schema().fields}
-        return f"coalesce({verdict}, 0)" if verdict in columns else "0"
+        return f"coalesce({verdict}, 0)" if verdict in self.columns(LEDGER.name) else "0"
+
+    def columns(self, name: str) -> set[str]:
+        """Returns the names of a table's columns: an older version may have created it; empty if it cannot be read."""
+        return {field.name for field in self.handles[name].schema().fields} if name in self.handles else set()
 
     def swept(self, name: str) -> int:
         """Returns the end up to which windows of a result table are final, so that compaction may remove panes."""

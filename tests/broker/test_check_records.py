@@ -125,7 +125,7 @@ def test_fields_that_no_event_has_and_all_reasons_are_named_as_in_the_topic(
     reasons = (
         "21 counted",
         "1 who is empty",
-        "1 what is neither",
+        "1 what is no value of schemas.mapping.kinds",
         "when is missing or unreadable",
         "1 future",
         "JSON in UTF-8",

@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of
-from tests.support.topic_writer import event, send
+from tests.support.topic_writer import event, json_event, send
 from tests.support.waiting import wait_for
 from tests.support.warehouse import latest_batch, records, rows
 from tests.transcripts.random_transcript import random_transcript
@@ -23,10 +23,10 @@ pytestmark = pytest.mark.broker
 
 REPORTS: dict[str, dict[str, Any]] = {
     "page_views": {"keys": ["user_id"]},
-    "sliding": {"keys": ["event_type"], "window": {"size": "20s", "slide": "5s"}},
+    "sliding": {"keys": ["event_type"], "measures": ["page_views", "events"], "window": {"size": "20s", "slide": "5s"}},
     "growing": {"keys": ["page_url"], "window": {"size": "40s", "step": "10s"}},
     "days": {"window": {"size": "1d", "zone": "Europe/Berlin"}, "allowed_lateness": "0s"},
-    "sessions": {"keys": ["user_id"], "window": {"gap": "7s"}, "allowed_lateness": "3s"},
+    "sessions": {"keys": ["user_id"], "measures": ["events"], "window": {"gap": "7s"}, "allowed_lateness": "3s"},
     "threes": {"keys": ["user_id"], "window": {"count": 3}},
     "last_fours": {"keys": ["user_id"], "window": {"count": 4, "slide": 3}},
     "last_twos": {"keys": ["page_url"], "where": "event_type = 'click'", "window": {"count": 2, "slide": 1}},
@@ -55,7 +55,11 @@ def test_every_table_is_the_same_with_and_without(
 
 def played(broker: Cluster, topic: str, warehouse: Path, tuning: Tuning, *, restart: bool) -> Path:
     """A random stream, one batch for each step; with a restart in the middle, or in one go."""
-    settings = settings_of(broker, topic, warehouse, time=TIME, window={"size": "10s"}, reports=REPORTS)
+    kinds = {kind: kind for kind in ("visit", "click", "login", "purchase")}
+    schemas = {"format": "json", "mapping": {"kinds": kinds}}
+    settings = settings_of(
+        broker, topic, warehouse, time=TIME, window={"size": "10s"}, reports=REPORTS, schemas=schemas
+    )
     clock = Clock(LATER)  # nothing is merged for good beyond the service's clock
     steps = random_transcript(seed=3, steps=10).steps
     halves = [steps[:5], steps[5:]] if restart else [steps]
@@ -64,7 +68,8 @@ def played(broker: Cluster, topic: str, warehouse: Path, tuning: Tuning, *, rest
             for step in half:
                 clock.move(step.wait_ms)
                 sent = [
-                    event(one.user, one.event_time, one.act, one.partition, one.stamp, one.page) for one in step.send
+                    json_event(one.user, one.event_time, one.act, one.partition, one.stamp, one.page)
+                    for one in step.send
                 ]
                 send(broker.bootstrap_servers, topic, sent)
                 service.drain()

@@ -143,7 +143,7 @@ def test_valid_events_are_counted_and_invalid_events_have_reasons(
         action(9, NOW + 120_000, trace="4"),  # by which the others' windows fire
     ]  # fmt: skip
     bad = {
-        "event_type is neither": action(7, NOW, "scroll"),
+        "event_type is no value of schemas.mapping.kinds": action(7, NOW, "scroll"),
         "user_id is empty": action(None, NOW),
         "event_time is not between": action(7, 0, meta={"origin": "web", "at": 0}),
     }

@@ -42,6 +42,13 @@ MAPPING: dict[str, Any] = {
     "types": {"price": "number"},
 }
 
+REPORTS: dict[str, dict[str, Any]] = {
+    "page_views": {"keys": ["user_id"]},
+    "page_traffic": {"keys": ["page_url"]},
+    "dear": {"where": "price > 5"},
+    "acts": {"keys": ["event_type"], "measures": ["events"]},
+}
+
 
 def act(user: Any, time: Any = NOW, act: str = "view", **others: Any) -> bytes:
     """Returns an event in JSON, with texts that have escapes."""
@@ -95,11 +102,7 @@ def test_json_is_counted_rejected_and_replayed(
         schemas={"format": "json", "mapping": MAPPING},
         time={"bound": "0s"},
         deduplicate="event_id",
-        reports={
-            "page_views": {"keys": ["user_id"]},
-            "page_traffic": {"keys": ["page_url"]},
-            "dear": {"where": "price > 5"},
-        },
+        reports=REPORTS,
     )
     with open_service(settings) as service:
         service.drain()
@@ -114,14 +117,16 @@ def test_json_is_counted_rejected_and_replayed(
     shown = ["dead-letters", "show", "--warehouse", str(warehouse), "--partition", "0", "--offset", "6"]
     assert main([*shown, "--schemas.format", "json"]) == 0
     assert "It is JSON." in capsys.readouterr().out
-    mapping = settings.schemas.mapping.model_copy(update={"kinds": {**MAPPING["kinds"], "scroll": "visit"}})
+    mapping = settings.schemas.mapping.model_copy(update={"kinds": {**MAPPING["kinds"], "scroll": "scroll"}})
     schemas = settings.schemas.model_copy(update={"mapping": mapping})
     again = LetterSelection(reasons=("malformed",), is_judged_again=True)
     replayed = apply_corrections(settings.model_copy(update={"schemas": schemas}), again).rows
     assert {row["user_id"] for row in replayed if "user_id" in row} == {"ann"}
     with open_service(settings) as service:
         service.drain()
-    assert page_views(warehouse) == {**expected, ("ann", *window): (2, 1, 1)}
+    assert page_views(warehouse) == {**expected, ("ann", *window): (1, 1, 1)}
+    acts = {(row["event_type"], row["events"], row["late_events"]) for row in rows(warehouse, "acts")}
+    assert acts == {("visit", 3, 0), ("click", 1, 0), ("scroll", 1, 1)}
     assert_page_is_not_mixed(settings)
 
 

@@ -15,8 +15,9 @@ from tidemark.pipeline.measures import TIME_DIGITS, Join
 
 _SET: Final = "set"
 _PARTS_SQL: Final = {
-    c.PAGE_VIEWS: "count(1) - sum(click)",
+    c.PAGE_VIEWS: "sum(visit)",
     c.CLICKS: "sum(click)",
+    c.EVENTS: "count(1)",
     c.FIRST_TIME: "min(time)",
     c.LAST_TIME: "max(time)",
     c.LAST_PAGE: f"concat_ws(' ', lpad(CAST(max(time) AS STRING), {TIME_DIGITS}, '0'), page_url)",

@@ -108,3 +108,19 @@ def test_a_path_that_leads_nowhere_is_refused(page: str, sentence: str) -> None:
 def test_a_page_in_a_text_or_list_is_a_page() -> None:
     for page in ("note.url", "params.page.text"):
         assert has_page(EventSchemas({7: json.dumps(OLD), 8: json.dumps(NEW)}, EventFields(page=page)))
+
+
+@pytest.mark.jvm
+def test_each_version_of_an_enum_may_have_kinds_of_its_own() -> None:
+    old, new = (
+        record({"name": "k", "type": {"type": "enum", "name": "K", "symbols": symbols}})
+        for symbols in (["view", "unknown"], ["order", "view", "other"])
+    )
+    kinds = {"view": "visit", "order": "purchase", "unknown": "login"}
+    fields = EventFields(user="u", time="t", kind="k", kinds=kinds)
+    events = [(7, old, "view"), (7, old, "unknown"), (8, new, "order"), (8, new, "other")]
+    values = [written(schema_id, schema, {"k": kind}) for schema_id, schema, kind in events]
+    for at, kind in {0: "visit", 1: "login", 2: "purchase"}.items():
+        found = verdicts({7: old, 8: new}, values, f"event_type = '{kind}'", fields)
+        assert [check for check, _ in found] == [Check.PASSED] * 3 + [Check.EVENT_TYPE]
+        assert [is_met for _, is_met in found].index(True) == at

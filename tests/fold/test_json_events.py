@@ -151,6 +151,18 @@ def test_an_event_without_a_kind_is_not_of_another_kind() -> None:
 
 
 @pytest.mark.jvm
+def test_a_kind_of_its_own_has_any_name_and_is_known_to_conditions() -> None:
+    """Also the names of what is not mapped in other programs; values that are mapped to one name are one kind."""
+    kinds = {"view": "visit", "order": "purchase", "reorder": "purchase", "unknown": "unknown"}
+    schemas = EventSchemas({}, EventFields(user="u", time="t", kind="k", kinds=kinds), format="json")
+    values = [json.dumps({"u": "ann", "t": NOW, "k": kind}).encode() for kind in (*kinds, "purchase", "_unknown", "")]
+    for kind, met in {"purchase": [1, 2], "unknown": [3], "visit": [0]}.items():
+        found = verdicts_of(schemas, values, f"event_type = '{kind}'")
+        assert [check for check, _ in found] == [Check.PASSED] * 4 + [Check.EVENT_TYPE] * 3
+        assert [at for at, (_, is_met) in enumerate(found) if is_met] == met
+
+
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     ("where", "met", "not_met"),
     [

@@ -24,7 +24,7 @@ SCHEMA = pa.schema(
     {
         **dict.fromkeys((c.GROUPING, c.FLAGS, c.CHECK, c.PARTITION), pa.int32()),
         **dict.fromkeys((c.PANE_START, c.OFFSET, c.KAFKA_TIMESTAMP, c.EVENT_TIME), pa.int64()),
-        **dict.fromkeys((c.RECORDS, c.PAGE_VIEWS, c.CLICKS, "first_time", "last_time"), pa.int64()),
+        **dict.fromkeys((c.RECORDS, c.PAGE_VIEWS, c.CLICKS, c.EVENTS, "first_time", "last_time"), pa.int64()),
         **dict.fromkeys((c.USER_ID, USER), pa.string()),
         **dict.fromkeys((c.KEY, c.VALUE), pa.binary()),
     }
@@ -39,7 +39,7 @@ def counted(minute: int, user: str = "ann", flags: int = 0, records: int = 1) ->
     """A group of counted events within a pane of a minute."""
     time = minute * MINUTE
     times = {c.PANE_START: time, "first_time": time, "last_time": time}
-    counts = {c.RECORDS: records, c.PAGE_VIEWS: records, c.CLICKS: 0}
+    counts = {c.RECORDS: records, c.PAGE_VIEWS: records, c.CLICKS: 0, c.EVENTS: records}
     return {c.CHECK: int(Check.PASSED), c.FLAGS: flags, c.USER_ID: user, **times, **counts}
 
 

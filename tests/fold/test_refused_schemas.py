@@ -134,3 +134,14 @@ def test_a_mapping_without_kinds_would_count_no_event() -> None:
     with pytest.raises(ValidationError, match="kinds is empty, so no event would count"):
         MappingSettings(kinds={})
     assert MappingSettings(kind="", kinds={}).fields().kind == ""
+
+
+def test_a_kind_is_a_short_lower_case_name() -> None:
+    kinds = {"view": "visit", "buy": "purchase", "Sign In": "log_in2", "long": "k" * 64, "unknown": "unknown"}
+    fields = MappingSettings(kinds=kinds).fields()
+    assert (fields.kinds, fields.has_other_kinds) == (kinds, True)
+    assert not MappingSettings(kinds={"view": "visit", "tap": "click"}).fields().has_other_kinds
+    assert not MappingSettings(kind="", kinds={"buy": "purchase"}).fields().has_other_kinds, "every event is a visit"
+    for name in ("", "Purchase", "2nd", "_unknown", "log-in", "log in", "it's", "k" * 65, "käufe"):
+        with pytest.raises(ValidationError, match=r"String should match pattern '\^\[a-z\]"):
+            MappingSettings(kinds={"value": name})

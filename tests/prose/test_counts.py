@@ -50,7 +50,6 @@ NOT_ONE = {
 NOT_COUNTED = {
     "pipeline/reading/health_client.py: {url} reports",
     "pipeline/verifier/count_windows.py: {select} windows",
-    "pipeline/verifier/fired_windows.py: {row['clicks']} clicks",  # the name of a column
     "pipeline/verifier/user_sums.py: {row['most_clicks']} clicks",
 }
 

@@ -108,6 +108,7 @@ def means(**mapping: Any) -> Meaning:
             {"kinds": {"visit": "click", "click": "visit"}},
             "kinds was click=click visit=visit and is now click=visit",
         ),
+        ({"kinds": {"visit": "visit", "click": "tap"}}, "kinds was click=click visit=visit and is now click=tap"),
     ],
 )
 def test_a_column_does_not_get_two_meanings_unless_the_settings_allow_it(
@@ -138,12 +139,25 @@ def test_a_column_does_not_get_two_meanings_unless_the_settings_allow_it(
             {"schemas": {"mapping": {"kinds": {"visit": "visit", "tap": "click"}}}},
             "kinds was click=click visit=visit",
         ),
+        (
+            {"schemas": {"mapping": {"kinds": {"visit": "visit", "click": "click", "order": "purchase"}}}},
+            "kinds was click=click visit=visit and is now click=click order=purchase visit=visit",
+        ),
     ],
 )
 def test_other_changes_of_what_events_mean_are_reported(changed: dict[str, Any], sentence: str) -> None:
     now = decide(replace(OLD, openings=[decide(NEW).opening], meaning=Meaning.of(Settings.model_validate(changed))))
     (remark,) = remarks(now, KAFKA)
     assert sentence in remark
+
+
+def test_a_warehouse_that_had_other_kinds_may_have_events_of_them_for_ever() -> None:
+    with_kinds = replace(NEW, policy=replace(POLICY, has_other_kinds=True))
+    first = decide(with_kinds).opening
+    assert not decide(NEW).opening.policy.has_other_kinds
+    second = decide(replace(OLD, openings=[first])).opening
+    assert (second.policy.has_other_kinds, second.format) == (True, 2)
+    assert decide(replace(OLD, policy=with_kinds.policy, openings=[decide(NEW).opening])).opening.format == 2
 
 
 def test_a_loss_that_the_settings_allow_is_recorded() -> None:

@@ -63,7 +63,7 @@ ENTRIES: Final[Mapping[str, st.SearchStrategy[Any]]] = {
         st.sampled_from(["user_totals", "dead_letters"]),
         st.fixed_dictionaries({}, optional={"time_travel": DURATIONS, "rows": DURATIONS}),
     ),
-    "schemas.mapping.kinds": st.dictionaries(TEXTS, st.sampled_from(["visit", "click"]), max_size=3),
+    "schemas.mapping.kinds": st.dictionaries(TEXTS, st.sampled_from(["visit", "click", "purchase"]), max_size=3),
     "schemas.mapping.types": st.dictionaries(TEXTS, st.sampled_from(["number", "boolean"]), max_size=3),
     # A name may be that of a secret, which is not shown.
     "spark.conf": st.dictionaries(TEXTS.map("spark.x{}".format), TEXTS, max_size=3),

@@ -73,6 +73,7 @@ class ReportsAreChecked(Exception):
         ({"totals": {"gap": "2m"}}, {"totals": UserTotals(2 * MINUTE, MINUTE)}),
         ({"kafka": {"topic": "t", "tombstones": "left_out"}}, {"leaves_out_tombstones": True}),
         ({"schemas": {"mapping": {"other_kinds": "left_out"}}}, {"leaves_out_kinds": True}),
+        ({"schemas": {"mapping": {"kinds": {"order": "purchase"}}}}, {"has_other_kinds": True}),
     ],
 )
 def test_what_the_settings_name_is_theirs(

@@ -1,5 +1,6 @@
 """Records on a topic, well-formed or not, each with the Kafka timestamp that the test gives it."""
 
+import json
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -32,6 +33,20 @@ def event(
 ) -> Raw:
     """Returns a well-formed event; its Kafka timestamp is `timestamp_ms`, or else its event time."""
     return Raw(value_of(user, event_time, act, page, event_id), user.encode(), partition, timestamp_ms or event_time)
+
+
+def json_event(
+    user: str,
+    event_time: int,
+    kind: str,
+    partition: int = 0,
+    timestamp_ms: int = 0,
+    page: str = "/",
+    event_id: str = "e",
+) -> Raw:
+    """Returns an event of any kind in JSON, with the names of our own fields."""
+    fields = {"event_id": event_id, "event_type": kind, "user_id": user, "event_time": event_time, "page_url": page}
+    return Raw(json.dumps(fields).encode(), user.encode(), partition, timestamp_ms or event_time)
 
 
 def value_of(user: str, event_time: int, act: str = "visit", page: str = "/", event_id: str = "e") -> bytes:

@@ -41,6 +41,7 @@ def settings_with(warehouse: str, **schemas: Any) -> Settings:
     [
         ({"mapping": {"user": "page_url"}}, "schemas.mapping.user was user_id and is now page_url"),
         ({"mapping": {"kinds": {"visit": "click", "click": "visit"}}}, "schemas.mapping.kinds was"),
+        ({"mapping": {"kinds": {"visit": "visit"}}}, "kinds was click=click visit=visit and is now visit=visit"),
         ({"format": "json"}, "schemas.format was avro and is now json"),
     ],
 )

@@ -33,5 +33,5 @@ def test_parts_are_columns_of_panes_with_their_types() -> None:
 
 
 def test_an_unknown_measure_is_refused_with_the_names_of_all_measures() -> None:
-    with pytest.raises(ValidationError, match="no measure 'visits': choose from page_views, clicks, unique_users"):
+    with pytest.raises(ValidationError, match="no measure 'visits': choose from page_views, clicks, events,"):
         ReportSettings(measures=("visits",))

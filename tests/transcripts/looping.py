@@ -84,7 +84,7 @@ class Loop:
     def _do(self, step: Step, service: RunningService) -> None:
         def happen() -> None:
             self._clock.move(step.wait_ms)
-            put(step.send, self._broker, self._topic)
+            put(step.send, self._broker, self._topic, as_json=self.model.transcript.has_other_kinds)
 
         self._clock.when_asked(happen)
         service.tick()

@@ -12,6 +12,7 @@ SEEDS = [57, 113, 858, 994]
 """Few, because the service takes seconds for each; a test checks that together they cover every case."""
 
 _USERS = ["a", "b", "c", "d"]
+_OTHER_KINDS = ["login", "purchase"]
 _PAGES = ["/", "/shop", "/help"]
 _KEYS = ["user_id", "page_url", "event_type"]
 _WHERE = ["", "", "event_type = 'click'", "event_type <> 'click'", "page_url = '/shop'", "user_id <> 'a'"]
@@ -44,7 +45,9 @@ def random_transcript(seed: int, steps: int = 10, records: int = 25) -> Transcri
     # By a chance of their own, so that each seed draws what it drew without them.
     apart = Random(f"duplicates {seed}")
     has_counts = any("count" in report.window for report in _at_its_end(transcript).every_report.values())
-    return transcript if has_counts or apart.random() < 0.6 else _with_duplicates(apart, transcript)
+    transcript = transcript if has_counts or apart.random() < 0.6 else _with_duplicates(apart, transcript)
+    apart = Random(f"kinds {seed}")
+    return _with_kinds(apart, transcript) if apart.random() < 0.5 else transcript
 
 
 def _at_its_end(transcript: Transcript) -> Transcript:
@@ -74,6 +77,27 @@ def _perhaps_again(chance: Random, event: Sent, before: Sequence[Sent], number: 
         known = chance.choice([*before[-20:], *before[:2]])
         return replace(known, partition=event.partition) if chance.random() < 0.7 else replace(event, id=known.id)
     return event if chance.random() < 0.1 else replace(event, id=f"id {number}")
+
+
+def _with_kinds(chance: Random, transcript: Transcript) -> Transcript:
+    """A third of the events are neither visits nor clicks, and every other report counts the events of all kinds."""
+
+    def with_events(settings: Mapping[str, Any]) -> dict[str, Any]:
+        reports = {
+            name: {**report, "measures": [*report["measures"], *(["events"] if int(name[-1]) % 2 else [])]}
+            for name, report in settings.get("reports", {}).items()
+        }
+        return {**settings, "reports": reports} if reports else {**settings}
+
+    steps = [
+        replace(
+            step,
+            send=tuple(replace(event, act=chance.choice([event.act] * 4 + _OTHER_KINDS)) for event in step.send),
+            restart=with_events(step.changes) or step.restart,
+        )
+        for step in transcript.steps
+    ]
+    return replace(transcript, settings=with_events(transcript.settings), steps=tuple(steps))
 
 
 def _settings(chance: Random, pace: int) -> dict[str, Any]:

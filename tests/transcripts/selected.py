@@ -43,6 +43,7 @@ BY_EXECUTORS = {
     "hours_of_a_zone_half_an_hour_off_fire_again_and_close",
     "the_page_on_which_a_session_begins_is_its_landing_page",
     "windows_that_overlap_each_have_the_last_page_within_them_across_a_restart",
+    "events_of_other_kinds_are_events_and_neither_views_nor_clicks",
     "windows_fill_by_partition_and_then_offset_whatever_came_first",
     "a_count_that_slides_outlives_the_service",
     "two_sessions_that_a_late_event_joins_become_one",

@@ -10,7 +10,7 @@ from typing import Any, Self
 from tests.support import warehouse as tables
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import Clock, settings_of
-from tests.support.topic_writer import event, send
+from tests.support.topic_writer import event, json_event, send
 from tests.transcripts.transcript import Report, Row, RowKey, Seen, Sent, Step, Tables, Totals, Transcript
 from tests.transcripts.transcript_settings import sections_of
 from tidemark.pipeline.app import open_service
@@ -78,7 +78,7 @@ class Stage:
             self._start()
         self._clock.move(step.wait_ms)
         before = tables.latest_batch(self._warehouse)[0]["batch"]
-        put(step.send, self._broker, self._topic)
+        put(step.send, self._broker, self._topic, as_json=self._transcript.has_other_kinds)
         if step.reads:
             self._service.drain()
         else:
@@ -102,10 +102,11 @@ class Stage:
         )
 
 
-def put(sent: Iterable[Sent], broker: Cluster, topic: str) -> None:
-    """Puts events on a topic."""
+def put(sent: Iterable[Sent], broker: Cluster, topic: str, *, as_json: bool = False) -> None:
+    """Puts events on a topic, in Avro or in JSON."""
+    written = json_event if as_json else event
     events = [
-        event(record.user, record.event_time, record.act, record.partition, record.stamp, record.page, record.id)
+        written(record.user, record.event_time, record.act, record.partition, record.stamp, record.page, record.id)
         for record in sent
     ]
     send(broker.bootstrap_servers, topic, events)

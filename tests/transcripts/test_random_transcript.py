@@ -10,7 +10,7 @@ from tests.transcripts.windows import Window
 
 EVERYTHING = {
     *("size", "slide", "step", "offset", "zone", "gap", "count", "a count that slides", "a count that tumbles"),
-    *("page_views", "clicks", "unique_users", "sessions_begun", "late_events", "first_seen"),
+    *("page_views", "clicks", "events", "another kind", "unique_users", "sessions_begun", "late_events", "first_seen"),
     *("last_page_url by size", "last_page_url by gap", "last_page_url by count"),
     *("first_seen by size", "last_seen by gap"),
     *("bounded", "punctuated", "time_lag"),
@@ -39,6 +39,7 @@ def _met(transcript: Transcript) -> Iterator[str]:
     yield from (word for step in transcript.steps for word in ("restart", "unread") if getattr(step, word))
     if (transcript.value("of"), transcript.value("strategy")) == ("event", "bounded") and len(model.partitions) > 1:
         yield "event time, bounded, on several partitions"
+    yield from ["another kind"] * transcript.has_other_kinds
     yield from _changed(transcript)
     for report in transcript.reports:
         words = report.window if seen[-1].tables[report.name] else ()

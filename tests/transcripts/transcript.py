@@ -1,6 +1,7 @@
 """Transcripts: event time as data, one topic from its first record, every step with what must come of it."""
 
 import re
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -94,11 +95,12 @@ class Row:
     @classmethod
     def of(cls, counted: Sequence[Counted], columns: Sequence[str], fired: Sequence[int] = (), **more: int) -> Self:
         """Returns the row of some events; `more` are columns that follow from rules of event time."""
-        visits = sum(entry.event.act == "visit" for entry in counted)
+        acts = Counter(entry.event.act for entry in counted)
         times = [entry.time for entry in counted]
         values = {
-            "page_views": visits,
-            "clicks": len(counted) - visits,
+            "page_views": acts["visit"],
+            "clicks": acts["click"],
+            "events": len(counted),
             "unique_users": len({entry.event.user for entry in counted}),
             "first_seen": min(times),
             "last_seen": max(times),
@@ -204,6 +206,16 @@ class Transcript:
     def restarted(self, changed: Mapping[str, Any]) -> "Transcript":
         """With other settings from a restart on; those that are not named stay."""
         return replace(self, settings={**self.settings, **changed}, before=self)
+
+    @cached_property
+    def kinds(self) -> list[str]:
+        """The kinds of its events, with `visit` and `click`, which every mapping has."""
+        return sorted({"visit", "click", *(event.act for step in self.steps for event in step.send)})
+
+    @property
+    def has_other_kinds(self) -> bool:
+        """Whether some event is neither a visit nor a click. Then the topic is in JSON: our own Avro has no others."""
+        return len(self.kinds) > 2
 
     def value(self, setting: str) -> Any:
         """A setting as it is given, or its default."""

@@ -11,6 +11,7 @@ from tests.transcripts.transcript import DEFAULTS, EPOCH, RowKey, Seen, Sent, St
 
 HERE = Path(__file__).parent
 _REPORT = {"keys", "where", "window", "allowed_lateness", "measures", "session_gap"}
+_KINDS = ("visit", "click", "login", "purchase")
 _INPUTS = {"send", "wait", "restart", "unread"}
 _EXPECTED = {"watermark", "published", "clicks", "tables", "gone", "dead", "future", "partly", "batches", "duplicates"}
 
@@ -83,10 +84,10 @@ def _step(fields: Mapping[str, Any]) -> Step:
 
 
 def _sent(partition: int, user: str, event_time: int, *more: str | int) -> Sent:
-    """The words after the time are distinguished by their form: visit or click, a Kafka timestamp, a page, `id 1`."""
+    """The words after the time are distinguished by their form: a kind, a Kafka timestamp, a page, `id 1`."""
     words = [word for word in more if isinstance(word, str)]
     pages = [word for word in words if word.startswith("/")]
-    acts = [word for word in words if word in ("visit", "click")]
+    acts = [word for word in words if word in _KINDS]
     ids = [word for word in words if word.startswith("id ")]
     stamps = [word for word in more if isinstance(word, int)]
     assert len(pages) + len(acts) + len(ids) + len(stamps) == len(more), more

@@ -20,6 +20,9 @@ def sections_of(transcript: Transcript) -> dict[str, Any]:
         "reports": transcript.value("reports"),
         "deduplicate": transcript.value("deduplicate"),
     }
+    if transcript.has_other_kinds:
+        kinds = {kind: kind for kind in transcript.kinds}
+        sections["schemas"] = {"format": "json", "mapping": {"kinds": kinds}}
     if totals := transcript.value("totals"):
         sections["totals"] = totals
     if at_most := transcript.value("max_records"):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.verify.kinds import play_kinds
 from tests.verify.site import GROWING, LAST_THREE, OF_ONE_USER, POLICY, REPORTS, TIMED, Event, Site
 from tidemark.pipeline.event_time.user_totals import UserTotals
 
@@ -15,7 +16,7 @@ Copy = Callable[[str], Path]
 
 @pytest.fixture(scope="session")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    """Returns the warehouse of a report, or of totals and a report, made at the first call.
+    """Returns the warehouse of a report, of totals and a report, or of other kinds of events, made at the first call.
 
     Three windows have fired, two of them are closed, and one waits.
     """
@@ -24,6 +25,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     def make(name: str) -> Path:
         if name not in made:
             made[name] = tmp_path_factory.mktemp(name)
+            if name == "kinds":
+                play_kinds(made[name])
+                return made[name]
             # Totals count the events of reports.
             totals = POLICY.totals if name == UserTotals.name else None
             among = REPORTS[:1] if totals else (*REPORTS, *TIMED, GROWING, LAST_THREE, OF_ONE_USER)

@@ -83,16 +83,21 @@ PAGE_VIEWS_ALONE: Final = replace(POLICY, reports=REPORTS[:1], totals=None)
 
 @dataclass(frozen=True)
 class Event:
-    """A visit or a click, by the minute after noon."""
+    """A visit, a click, or an event of another kind, by the minute after noon."""
 
     minute: float
     user: str = "ann"
     page: str | None = "/"
     click: bool = False
+    other: str = ""
 
     @property
     def time(self) -> int:
         return NOON + round(self.minute * MINUTE)
+
+    @property
+    def kind(self) -> str:
+        return self.other or ("click" if self.click else "visit")
 
 
 _PARTS: Final[Mapping[str, Callable[[Event], Any]]] = {
@@ -229,7 +234,7 @@ class Site:
             return []
         position = {"topic": "t", "partition": 0, "offset": offset, "batch": self.number, "watermark": self.watermark}
         verdict = {"reason": "too_late" if event.time < too_late else "partly_late", "event_time": event.time}
-        record = {"user_id": event.user, "value": f"{event.page} {event.click}".encode()}
+        record = {"user_id": event.user, "value": f"{event.page} {event.kind}".encode()}
         return [{**dict.fromkeys(DEAD_LETTERS.schema.names), **position, **verdict, **record}]
 
     def _rows(self, event: Event, offset: int) -> list[dict[str, Any]]:
@@ -243,13 +248,15 @@ class Site:
         windows = report.windows if isinstance(report, Report) else None
         if is_too_late(event.time, in_time_from(report, self.watermark)):
             return []
-        counts = {"page_views": int(not event.click), "clicks": int(event.click), "late_events": 0}
+        counts = {"page_views": int(event.kind == "visit"), "clicks": int(event.kind == "click"), "late_events": 0}
         if isinstance(windows, Sessions):
             counts["late_events"] = int(event.time + windows.gap_ms <= reached)
         pane = event.time - (event.time + report.shift_ms) % report.pane_ms if report.pane_ms else event.time
         fixed = {"batch": self.number, "report": report.name, "watermark": reached, "pane_start": pane}
-        keys = {"user_id": event.user, "page_url": event.page, "event_type": "click" if event.click else "visit"}
+        keys = {"user_id": event.user, "page_url": event.page, "event_type": event.kind}
         pane_columns: dict[str, Any] = {key: keys[key] for key in report.pane_keys}
+        # Rows of older versions have no number of events.
+        pane_columns["events"] = 1 if event.other else None
         pane_columns["closed_until"] = closed_until(report, self.watermark)
         pane_columns |= {part.name: _PARTS[part.name](event) for part in report.parts if part.name in _PARTS}
         if windows is not None and windows.keeps_events:
@@ -262,10 +269,10 @@ class Site:
 def _added(letter: dict[str, Any], report: Report, watermark: int) -> list[dict[str, Any]]:
     """Returns the corrections of an event for the windows that it missed."""
     time, closed = letter["event_time"], watermark - report.allowed_lateness_ms
-    page, click = letter["value"].decode().split()
-    kind = {"page_views": int(click == "False"), "clicks": int(click == "True"), "late_events": 1}
-    keys = {"user_id": letter["user_id"], "page_url": None if page == "None" else page, "event_type": "visit"}
-    same = {name: letter[name] for name in ("topic", "partition", "offset", "event_time")} | kind
+    page, kind = letter["value"].decode().split()
+    counts = {"page_views": int(kind == "visit"), "clicks": int(kind == "click"), "late_events": 1}
+    keys = {"user_id": letter["user_id"], "page_url": None if page == "None" else page, "event_type": kind}
+    same = {name: letter[name] for name in ("topic", "partition", "offset", "event_time")} | counts
     return [
         {"report": report.name, "closed_until": closed, **same, "window_start_ms": start, "window_end_ms": end}
         | {key: keys[key] for key in report.fold_keys}

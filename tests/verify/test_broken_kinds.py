@@ -161,7 +161,7 @@ BREAKS: dict[str, Break] = {
         "user_totals",
         "user_totals",
         change({"user_id": "bob"}, sessions=5),
-        "user_totals: user 'bob' shows 5 sessions of 3 events",
+        "user_totals: user 'bob' shows 5 sessions of 3 page views and 0 clicks",
     ),
     "a user's panes are gone": (
         "user_totals",

@@ -12,6 +12,7 @@ from tests.verify.plant import E, Rows, alter, change
 from tests.verify.test_broken_kinds import BREAKS as IN_KINDS
 from tests.verify.test_broken_ledger import DEAD_LETTERS, LEDGER
 from tests.verify.test_broken_windows import BREAKS as IN_WINDOWS
+from tests.verify.test_other_kinds import BREAKS as OF_OTHER_KINDS
 from tidemark.pipeline.cli import main
 from tidemark.pipeline.commands.spark_engine import SparkEngine
 from tidemark.pipeline.verifier.invariants import INVARIANTS, check_invariant
@@ -31,7 +32,7 @@ VIOLATIONS: dict[str, Violation] = {
     },
     "a dead letter is missing": ("page_views", "dead_letters", *DEAD_LETTERS["a dead letter is missing"], 3),
     **{
-        name: (*(IN_WINDOWS | IN_KINDS)[name], invariant)
+        name: (*(IN_WINDOWS | IN_KINDS | OF_OTHER_KINDS)[name], invariant)
         for name, invariant in {
             "a sketch has other users": 4,
             "a count of sessions is too high": 4,
@@ -40,8 +41,12 @@ VIOLATIONS: dict[str, Violation] = {
             "a count window is missing": 4,
             "a first window, of fewer events, is missing": 4,
             "a user is in a bucket of others": 4,
+            "a session lacks an event": 4,
+            "panes count fewer events than visits and clicks": 4,
             "an hour is shorter than an hour": 5,
+            "a row has fewer events than visits": 5,
             "an event that waits is gone": 6,
+            "a purchase is gone from the panes of users": 6,
         }.items()
     },
     "a record of an epoch without deduplication is a duplicate": (

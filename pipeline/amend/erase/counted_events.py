@@ -17,12 +17,17 @@ Window = tuple[int, int]
 """Start and end in milliseconds."""
 
 
-def counts_all_once(consumer: Consumer) -> bool:
-    """Returns whether rows count all events and no event is in two rows, or panes keep every event."""
+def counts_all_once(consumer: Consumer, *, has_other_kinds: bool) -> bool:
+    """Returns whether each event, of whatever kind, is counted in one row, or panes keep every event.
+
+    `has_other_kinds`: events of other kinds than visits and clicks may have been counted.
+    """
     if isinstance(consumer, UserTotals):
         return True
-    all_events = {c.PAGE_VIEWS, c.CLICKS} <= {*consumer.measures} and not consumer.where
-    return all_events and (not consumer.windows.has_overlap or isinstance(consumer.windows, SlidingCounts))
+    names = {*consumer.measures}
+    all_events = c.EVENTS in names or ({c.PAGE_VIEWS, c.CLICKS} <= names and not has_other_kinds)
+    is_in_one = not consumer.windows.has_overlap or isinstance(consumer.windows, SlidingCounts)
+    return all_events and not consumer.where and is_in_one
 
 
 def count_events(consumer: Consumer, rows: Sequence[Row], panes: Sequence[Row], published: int) -> int:
@@ -82,4 +87,8 @@ def _is_in(published: set[Window], pane: Row, windows: Sessions | Periodic) -> b
 
 
 def _sum(rows: Sequence[Row]) -> int:
-    return sum(row[c.PAGE_VIEWS] + row[c.CLICKS] for row in rows)
+    """Returns the number of events; without the column, and in older panes, all are visits and clicks."""
+    events = (row.get(c.EVENTS) for row in rows)
+    return sum(
+        row[c.PAGE_VIEWS] + row[c.CLICKS] if count is None else count for row, count in zip(rows, events, strict=True)
+    )

@@ -27,7 +27,7 @@ SELECT CAST(window_start AS BIGINT) / 1000 AS window_start_ms, CAST(window_end A
 FROM result WHERE {person}
 """
 _CORRECTED_SQL: Final = """
-SELECT coalesce(sum(page_views + clicks), 0) AS events FROM corrections
+SELECT coalesce(sum({event}), 0) AS events FROM corrections
 WHERE report = '{name}' AND correction <= {last} AND window_end_ms > {removed} AND {person}
 """
 _COMMITTED_SQL: Final = "batch IN (SELECT batch FROM ledger)"
@@ -99,7 +99,7 @@ def _events(
     """Returns by report the number of events that it loses, for reports that count all events and lose some."""
     counts = dict[str, int]()
     for name, consumer in tables.personal.items():
-        if counts_all_once(consumer):
+        if counts_all_once(consumer, has_other_kinds=tables.has_other_kinds):
             published = results[name].transaction_version(PUBLISHED_APP) or 0
             own = [row for row in panes if row[c.REPORT] == name]
             rows = (
@@ -116,5 +116,8 @@ def _corrected(tables: PersonalTables, person: Person, name: str, result: DeltaT
     """Returns the number of events in a report's rows that are corrections, which the ledger does not count."""
     table = find_table(CORRECTIONS.name, tables.warehouse)
     last = result.transaction_version(CORRECTED_APP) or 0
-    sql = _CORRECTED_SQL.format(name=name, last=last, removed=removed_until(result), person=person.is_user_sql)
+    # A row counts a correction as it counts other events: as an event, or as a visit or a click.
+    event = "1" if c.EVENTS in {field.name for field in result.schema().fields} else "page_views + clicks"
+    of_rows = {"event": event, "name": name, "last": last, "removed": removed_until(result)}
+    sql = _CORRECTED_SQL.format(**of_rows, person=person.is_user_sql)
     return int(rows_of(sql, corrections=table)[0]["events"]) if table else 0

@@ -39,6 +39,8 @@ class PersonalTables:
     """The reports by users and the totals, by name, also those that are no longer configured."""
     others: frozenset[str]
     """The names of other reports."""
+    has_other_kinds: bool
+    """Whether other events than visits and clicks may have been counted."""
 
     @classmethod
     def of(cls, warehouse: str) -> Self:
@@ -48,7 +50,8 @@ class PersonalTables:
         personal: dict[str, Consumer] = {report.name: report for report in reports if c.USER_ID in report.keys}
         if find_table(USER_TOTALS.name, warehouse):
             personal |= {policy.totals.name: policy.totals for policy in policies if policy.totals}
-        return cls(warehouse, personal, frozenset({report.name for report in reports} - personal.keys()))
+        others = frozenset({report.name for report in reports} - personal.keys())
+        return cls(warehouse, personal, others, any(policy.has_other_kinds for policy in policies))
 
     @property
     def specs(self) -> list[TableSpec]:
