@@ -22,9 +22,10 @@ from tidemark.pipeline.measures import MEASURES
 from tidemark.pipeline.pseudonyms import Pseudonyms
 
 FORMAT: Final = 2
-"""The newest format of warehouses. A change that older versions would misread has a new number.
+"""The format of warehouses that this version writes. A change that older versions would misread has a new number.
 
-In format 2 events may be of other kinds than visits and clicks; a warehouse without such kinds has format 1.
+In format 2 events may be of other kinds than visits and clicks, and `panes` has more columns: a version that does not
+know them cannot append.
 """
 VERSION: Final = version("tidemark-lake")
 
@@ -60,8 +61,8 @@ class Opening:
 
     @property
     def format(self) -> int:
-        """The format of the warehouse from this epoch on: the oldest that can store what may count."""
-        return FORMAT if self.policy.has_other_kinds else 1
+        """The format of the warehouse from this epoch on."""
+        return FORMAT
 
     def report(self, name: str) -> Report | None:
         """Returns the report of this name, None if the epoch does not have it."""

@@ -14,7 +14,8 @@ from deltalake.exceptions import DeltaError
 from deltalake.fs import DeltaStorageHandler
 
 from tidemark.command_line.counts import counted
-from tidemark.pipeline.tables.schemas import LEDGER, OWN, PANES, USER_TOTALS, result_of
+from tidemark.pipeline.event_time.dimensions import STORED
+from tidemark.pipeline.tables.schemas import CORRECTIONS, LEDGER, OWN, PANES, USER_TOTALS, result_of
 from tidemark.pipeline.verifier.published_results import definition
 from tidemark.pipeline.verifier.verification import Finding, Row
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, first_line
@@ -26,6 +27,7 @@ _LATER: Final = {
     (LEDGER.name, "left_out"),
     (PANES.name, "events"),
     (USER_TOTALS.name, "bucket"),
+    *((spec.name, column) for spec in (PANES, CORRECTIONS) for column in STORED),
 }
 """Columns that a table of an older version lacks until a service has opened the warehouse."""
 _LOG: Final = "_delta_log"

@@ -35,7 +35,7 @@ NOT_ONE = {
     "pipeline/reading/sql_server/client_session.py: {_MOST_TEXT} characters",
     "pipeline/reading/sql_server/parameters.py: {LONGEST} characters",
     "pipeline/runtime/download.py: {expected} bytes",
-    "pipeline/settings/window_limits.py: {overlap} windows",
+    "pipeline/settings/window_limits.py: {windows.overlap} windows",
     "pipeline/settings/window_limits.py: {panes} panes",
     "pipeline/tables/probe.py: {_AT_ONCE} writers",
     "pipeline/verifier/fired_windows.py: {found} times",
