@@ -10,7 +10,13 @@ from typing import Any, Final
 from pyspark.sql import Column
 
 from tidemark.pipeline import columns as c
-from tidemark.pipeline.decoding.mapping import event_type_column, iso_millis, needed_columns, user_column, user_roles
+from tidemark.pipeline.decoding.event_columns import (
+    event_type_column,
+    iso_millis,
+    needed_columns,
+    user_column,
+    user_roles,
+)
 from tidemark.pipeline.decoding.projection import decoded_column
 from tidemark.pipeline.decoding.sql_words import words_of
 from tidemark.pipeline.errors import SetUpError

@@ -10,12 +10,19 @@ from pyspark.sql import functions as F
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.decoding.alignment import AlignedField, Alignment, DecodedColumn
 from tidemark.pipeline.decoding.common_type import name_of, without_null
+from tidemark.pipeline.decoding.event_columns import (
+    event_type_column,
+    is_user,
+    iso_millis,
+    needed_columns,
+    user_column,
+    user_roles,
+)
 from tidemark.pipeline.decoding.field_paths import aligned_along, along, column_inside, missing_in, type_inside
-from tidemark.pipeline.decoding.projection import MISSING_TYPE, UNKNOWN_TYPE, decoded_column
+from tidemark.pipeline.decoding.projection import UNKNOWN_TYPE, decoded_column
 from tidemark.pipeline.decoding.sql_words import words_of
 from tidemark.pipeline.errors import SetUpError
-from tidemark.schemas.fields import VISIT, EventFields, EventSchemas, TimeUnit
-from tidemark.schemas.time_texts import TIME_TEXT
+from tidemark.schemas.fields import EventFields, EventSchemas, TimeUnit
 
 _IS_READ: Final[DecodedColumn] = {"name": "is read", "type": "boolean", "positions": {}}
 """A column that no version has: the connector makes it true where a record was read. No field of Avro has its name."""
@@ -118,7 +125,7 @@ class MappedProjection:
 
     def same_as_user(self) -> set[str]:
         """Returns the other names that the user has in a version."""
-        users = {leaf.field.path[:1] for role, leaf in self._leaves.items() if _is_user(role)}
+        users = {leaf.field.path[:1] for role, leaf in self._leaves.items() if is_user(role)}
         inner = {path for path, leaf in self._inner.items() if leaf.field.path[:1] in users}
         return {name for name, path in self._further.items() if path in users} | inner
 
@@ -135,55 +142,6 @@ class MappedProjection:
             return F.try_multiply(raw, F.lit(1000)).try_cast("long")
         count = raw.try_cast("long")
         return F.call_function("div", count, F.lit(_PER_UNIT[unit])) if unit in _PER_UNIT else count
-
-
-def needed_columns(is_read: Column, event_type: Column, user: Column, *times: Column) -> list[Column]:
-    """Returns event type, user and the first of `times` that is not null; all null where `is_read` is not true.
-
-    A missing user counts as empty.
-    """
-    own = {
-        c.EVENT_TYPE: event_type,
-        c.USER_ID: F.coalesce(user, F.lit("")),
-        c.EVENT_TIME: F.coalesce(*times),
-    }
-    return [F.when(is_read, value).alias(name) for name, value in own.items()]
-
-
-def user_roles(fields: EventFields) -> dict[str, str]:
-    """Returns the dotted paths of the fields that may have the user, by role: `user`, `user 1` and so on."""
-    return {f"user {at}" if at else "user": path for at, path in enumerate(fields.users)}
-
-
-def user_column(columns: Mapping[str, Column]) -> Column:
-    """Returns the user as text: the first of `user_roles` that is neither null nor empty. `columns` are by role."""
-    users = [column.cast("string") for role, column in columns.items() if _is_user(role)]
-    return users[0] if len(users) == 1 else F.coalesce(*(F.nullif(user, F.lit("")) for user in users))
-
-
-def _is_user(role: str) -> bool:
-    return role.partition(" ")[0] == "user"
-
-
-def event_type_column(fields: EventFields, raw: Column | None) -> Column:
-    """Returns the event type by the field `kind`, which is None if every event is a visit."""
-    if raw is None:
-        return F.lit(VISIT)
-    cases: Any = F
-    for kind in sorted({*fields.kinds.values()}):
-        values = [value for value, meaning in fields.kinds.items() if meaning == kind]
-        cases = cases.when(raw.isin(values), F.lit(kind))
-    cases = cases.when(F.coalesce(raw, F.lit("")) == "", F.lit(MISSING_TYPE))
-    event_type: Column = cases.otherwise(F.lit(UNKNOWN_TYPE))
-    return event_type
-
-
-def iso_millis(text: Column) -> Column:
-    """Returns the milliseconds of a time as text; null if it is not a time by `TIME_TEXT`."""
-    # Spark alone reads BST as Dhaka, a time of day as today's, and no time with a zone and without seconds.
-    written = F.regexp_replace(text, TIME_TEXT, "$1-$2-$3T$4:$5:$6.$7$8$9")
-    complete = F.replace(F.replace(written, F.lit("T::."), F.lit("T00:00:00.")), F.lit(":."), F.lit(":00."))
-    return F.when(text.rlike(TIME_TEXT), F.unix_millis(F.try_to_timestamp(complete)))
 
 
 def has_page(schemas: EventSchemas) -> bool:
@@ -217,7 +175,7 @@ def _paths(fields: EventFields, words: Collection[str]) -> Iterator[tuple[str, s
 
 def _leaves(paths: Mapping[str, str], aligned: Alignment, outside: Mapping[str, int]) -> dict[str, _Leaf]:
     """Returns the fields by their roles. Raises SetUpError if a schema lacks a field, or all fields of the user."""
-    users = {role: path for role, path in paths.items() if _is_user(role)}
+    users = {role: path for role, path in paths.items() if is_user(role)}
     missing = {role: missing_in(path.split(".")[: outside[path]], aligned) for role, path in paths.items()}
     lack_all = set.intersection(*(set(missing[user]) for user in users))
     for role, path in paths.items():

@@ -134,47 +134,52 @@ def test_rows_of_random_versions_have_the_values_of_their_records(
             assert is_same({name: found[name] for name in names}, expected), (texts, found, expected)
 
 
+PATHS: Final = ("context.campaign.cost", "context.campaign.name", "traits.plan.0", "context.campaign.none")
+CAMPAIGN: Final = {
+    "name": "campaign",
+    "type": ["null", inner("Campaign", {"name": "name", "type": ["null", "string"]}, {"name": "cost", "type": "int"})],
+}
+TRAITS: Final = {"name": "traits", "type": ["null", "string"]}
+AROUND: Final = {
+    7: record({"name": "context", "type": inner("Context", CAMPAIGN)}, TRAITS),
+    8: record(TRAITS, {"name": "context", "type": ["null", inner("Context", TRAITS, CAMPAIGN)]}),
+    9: record({"name": "other", "type": "string"}),
+}
+"""Versions that lack parts of the paths, and have other fields around."""
+
+
+def around(chance: Random, schema_id: int) -> dict[str, Any]:
+    """Returns an event with a campaign and traits."""
+    made = {
+        "campaign": chance.choice([None, {"name": chance.choice([None, "", "spring"]), "cost": 2**31 - 1}]),
+        "traits": chance.choice([None, "no JSON", '{"plan": ["pro", 1]}', '{"plan": {}}']),
+        "other": "x",
+    }
+    context = chance.choice([made, None]) if schema_id == 8 else made
+    return {"u": "ann", "t": NOW, "context": context, **made}
+
+
+def at_paths(schema_id: int, event: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Returns the values that an event has at `PATHS`."""
+    if schema_id == 9:
+        return (None,) * len(PATHS)
+    campaign = (event["context"] or {}).get("campaign") or {}
+    return campaign.get("cost"), campaign.get("name"), "pro" if "pro" in (event["traits"] or "") else None, None
+
+
 def test_fields_at_paths_have_the_values_of_their_records_whatever_the_version(
     broker: Cluster, make_topic: Callable[..., str]
 ) -> None:
-    """Paths lead along records, and inside of a text; versions lack parts of them, and have other fields around."""
+    """Paths lead along records, and inside of a text."""
     chance, topic = Random(SEED), make_topic(1)
-    campaign = inner("Campaign", {"name": "name", "type": ["null", "string"]}, {"name": "cost", "type": "int"})
-    optional = {"name": "campaign", "type": ["null", campaign]}
-    traits = {"name": "traits", "type": ["null", "string"]}
-    versions = {
-        7: record({"name": "context", "type": inner("Context", optional)}, traits),
-        8: record(traits, {"name": "context", "type": ["null", inner("Context", traits, optional)]}),
-        9: record({"name": "other", "type": "string"}),
-    }
-    paths = ("context.campaign.cost", "context.campaign.name", "traits.plan.0", "context.campaign.none")
-    make: dict[str, Callable[[], Any]] = {
-        "campaign": lambda: chance.choice([None, {"name": chance.choice([None, "", "spring"]), "cost": 2**31 - 1}]),
-        "traits": lambda: chance.choice([None, "no JSON", '{"plan": ["pro", 1]}', '{"plan": {}}']),
-        "other": lambda: "x",
-    }
-
-    def event_of(schema_id: int) -> dict[str, Any]:
-        made = {name: draw() for name, draw in make.items()}
-        context = chance.choice([made, None]) if schema_id == 8 else made
-        return {"u": "ann", "t": NOW, "context": context, **made}
-
-    chosen = [chance.choice([*versions]) for _ in range(FEW)]
-    parsed = {schema_id: fastavro.parse_schema(schema) for schema_id, schema in versions.items()}
-    sent = [event_of(schema_id) for schema_id in chosen]
-    values = [encoded(schema_id, fields, parsed) for schema_id, fields in zip(chosen, sent, strict=True)]
+    parsed = {schema_id: fastavro.parse_schema(schema) for schema_id, schema in AROUND.items()}
+    sent = [(schema_id, around(chance, schema_id)) for schema_id in chance.choices([*AROUND], k=FEW)]
+    values = [encoded(schema_id, event, parsed) for schema_id, event in sent]
     Bulk(broker.bootstrap_servers, topic, 1, NOW).send(values, [None] * FEW)
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
-    events = reader(EventSchemas({of: json.dumps(schema) for of, schema in versions.items()}, MAPPED), "", paths)
+    events = reader(EventSchemas({of: json.dumps(schema) for of, schema in AROUND.items()}, MAPPED), "", PATHS)
     assert events.missing == {"context.campaign.none"}
     kafka = KafkaSettings(bootstrap_servers=broker.bootstrap_servers, topic=topic)
-    rows = TopicRanges(spark, kafka, {0: 0}, {0: FEW}).read(events.plan)
-    found = [tuple(row)[-len(paths) :] for row in rows.orderBy("offset").select(*events.columns).collect()]
-
-    def expected(schema_id: int, event: Mapping[str, Any]) -> tuple[Any, ...]:
-        if schema_id == 9:
-            return (None,) * len(paths)
-        of = (event["context"] or {}).get("campaign") or {}
-        return of.get("cost"), of.get("name"), "pro" if "pro" in (event["traits"] or "") else None, None
-
-    assert found == [expected(schema_id, event) for schema_id, event in zip(chosen, sent, strict=True)]
+    rows = TopicRanges(spark, kafka, {0: 0}, {0: FEW}).read(events.plan).orderBy("offset")
+    found = [tuple(row)[-len(PATHS) :] for row in rows.select(*events.columns).collect()]
+    assert found == [at_paths(schema_id, event) for schema_id, event in sent]

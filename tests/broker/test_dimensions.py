@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.live_views import READERS
@@ -27,6 +28,7 @@ from tidemark.pipeline.reading.pages.paging import Slice
 from tidemark.pipeline.reading.pages.table_reader import CurrentTables, TableReader
 from tidemark.pipeline.reading.pages.window_sums import rows_of_report
 from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.settings.secrets import pseudonyms_from
 from tidemark.pipeline.tables.ledger import Ledger
 from tidemark.pipeline.tuning import Tuning
 
@@ -166,6 +168,8 @@ def test_reports_by_dimensions_equal_a_recount(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, seed: int
 ) -> None:
     events, draw = sent(seed), random.Random(seed)
+    key = tmp_path / "key"
+    key.write_text("k" * 64)
     settings = settings_of(
         broker,
         make_topic(1, **ANY_TIMESTAMP),
@@ -175,7 +179,8 @@ def test_reports_by_dimensions_equal_a_recount(
         window={"size": "10s"},
         dimensions=DIMENSIONS,
         reports=REPORTS,
-        spark={"conf": {}, "large": draw.choice(["driver", "executors"]), "large_from": 1},
+        spark={"conf": BRIEF_DRIVER, "large": draw.choice(["driver", "executors"]), "large_from": 1},
+        privacy=draw.choice([{}, {"pseudonym_key_file": key}]),
     )
     tuning = Tuning(upkeep_batches=draw.choice([1, 100]), merged_runs=2)
     cuts = [0, *sorted(draw.sample(range(1, len(events)), 4)), len(events)]
@@ -184,6 +189,8 @@ def test_reports_by_dimensions_equal_a_recount(
         with open_service(settings, now=Clock(LATER * 1_000), tuning=tuning) as service:
             take(service, broker, settings.kafka.topic, half)
     assert any(row["reason"] == "partly_late" for row in rows(settings.warehouse, "dead_letters"))
+    if pseudonyms := pseudonyms_from(settings.privacy.pseudonym_key_file):
+        events = [{**event, "user_id": pseudonyms.of(event["user_id"])} for event in events]
     apply_corrections(settings, LetterSelection())
     assert_conserved(settings.warehouse)
     for name in REPORTS:
@@ -193,7 +200,8 @@ def test_reports_by_dimensions_equal_a_recount(
     for engine, read in READERS.items():
         live = read(settings.warehouse, "plans").to_pylist()
         assert shown(live, "plans") == recount(events, "plans"), engine
-    _check_erased(settings, [event for event in events if event["user_id"] != "a"])
+    erased = pseudonyms.of("a") if pseudonyms else "a"
+    _check_erased(settings, [event for event in events if event["user_id"] != erased])
 
 
 def _check_page(warehouse: str, events: Sequence[Mapping[str, Any]]) -> None:

@@ -126,7 +126,6 @@ class Site:
     silent: Mapping[int, int | None] = field(default_factory=dict)
     """Further partitions without records, with the highest event time of each."""
     large: LargeJobs = NOTHING
-    """The jobs of executors."""
     tuning: Tuning = STANDARD
     meaning: Mapping[str, Any] | None = None
     """The settings that give events their meaning, as the openings record them."""
