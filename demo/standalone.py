@@ -98,10 +98,10 @@ def _wait_until(up: Callable[[], bool], children: list[Child]) -> None:
 
 
 def _state(page: int) -> dict[str, Any]:
-    """Returns the state that the master reports; empty while it does not answer."""
+    """Returns the state that the master reports; empty while it does not answer, or answers that it starts."""
     try:
         with urllib.request.urlopen(f"http://{HOST}:{page}/json/", timeout=5) as response:
             state: dict[str, Any] = json.load(response)
             return state
-    except OSError:
+    except (OSError, ValueError):  # until its page is complete, it answers in HTML
         return {}

@@ -31,7 +31,7 @@ from tidemark.pipeline.settings.report_settings import (
     DEFAULT_REPORTS,
     OWN_KEYS,
     Count,
-    DimensionSettings,
+    PathOrDimension,
     ReportSettings,
     Section,
     TotalsSettings,
@@ -234,7 +234,7 @@ class Settings(BaseSettings):
     """The windows of every report without windows of its own."""
     deduplicate: Literal["off", "event_id"] = "off"
     """With `event_id` duplicates of an event are dropped while its windows are open."""
-    dimensions: Annotated[dict[str, DimensionSettings], AfterValidator(dimension_names), "NAME=FIELD|JSON"] = {}
+    dimensions: Annotated[dict[str, PathOrDimension], AfterValidator(dimension_names), "NAME=FIELD|JSON"] = {}
     """Further keys for reports, by name: a field such as `context.campaign.name`, or SQL over fields with a type."""
     reports: Annotated[dict[str, ReportSettings], AfterValidator(report_names), "NAME=JSON"] = DEFAULT_REPORTS
     """Result tables by name; by default `page_views` per user, `page_traffic` per page, `site_traffic` for the site."""

@@ -3,10 +3,10 @@
 import re
 from datetime import date, timedelta
 from functools import cache
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Final, Self
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from tidemark.command_line.printable import quoted
 from tidemark.pipeline import columns as c
@@ -160,11 +160,6 @@ class DimensionSettings(Section):
     """Time zone, such as `Europe/Berlin`: then `event_time` in the SQL is the local time, as in `hour(event_time)`;
     without it milliseconds since 1970."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _of_path(cls, value: Any) -> Any:
-        return {"path": value} if isinstance(value, str) else value
-
     @model_validator(mode="after")
     def _one_source(self) -> Self:
         if bool(self.path) == bool(self.sql):
@@ -174,6 +169,16 @@ class DimensionSettings(Section):
         if self.zone:
             zone_of(self.zone)
         return self
+
+
+PathOrDimension = Annotated[
+    DimensionSettings,
+    BeforeValidator(
+        lambda value: {"path": value} if isinstance(value, str) else value,
+        json_schema_input_type=str | DimensionSettings,
+    ),
+]
+"""A path alone may be a text."""
 
 
 class ReportSettings(Section):
@@ -200,7 +205,7 @@ class ReportSettings(Section):
         return self
 
 
-def dimension_names(value: dict[str, DimensionSettings]) -> dict[str, DimensionSettings]:
+def dimension_names(value: dict[str, PathOrDimension]) -> dict[str, PathOrDimension]:
     """Returns the dimensions unchanged. Raises ValueError if a name is not allowed for a column."""
     for name in value:
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,62}", name):

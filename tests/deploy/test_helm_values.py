@@ -1,6 +1,7 @@
 """Values of Helm's chart that the schema accepts work, or are refused by a sentence."""
 
 import json
+import re
 import tomllib
 from typing import Any
 
@@ -159,7 +160,8 @@ def sample(schema: Resource, definitions: Resource) -> Any:
 def scalar(schema: Resource) -> Any:
     if "enum" in schema or "const" in schema:
         return schema.get("const") or schema["enum"][-1]
-    text, count = "a.b" if "pattern" in schema else 'a"b', min(1_000_000, schema.get("maximum", 1_000_000))
+    text = next(text for text in ('a"b', "a.b", "a") if re.search(schema.get("pattern", ""), text))
+    count = min(1_000_000, schema.get("maximum", 1_000_000))
     return {"string": text, "integer": count, "boolean": True, "number": 0.25}[schema["type"]]
 
 

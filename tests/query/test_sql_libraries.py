@@ -112,7 +112,7 @@ async def _by_asyncpg(port: int) -> dict[str, Any]:
         for condition, values in (("page_views = ANY($1)", [2]), ("window_start = ANY($1)", [NOON])):
             answers[condition] = [row[0] for row in await connection.fetch(USERS.format(condition), values)]
         answers["computed"] = tuple(await connection.fetchrow("SELECT $1::text || 'x', 2::bigint * $2::int", "a", 3))
-        answers["bytes"] = await connection.fetchval("SELECT count(*) FROM dead_letters WHERE value = $1", b"/ False")
+        answers["bytes"] = await connection.fetchval("SELECT count(*) FROM dead_letters WHERE value = $1", b"/ visit")
         for name, condition, value in (("copied", "user_id = $1", "bob"), ("number", "page_views >= $1", 2)):
             file = io.BytesIO()
             await connection.copy_from_query(USERS.format(condition), value, output=file, format="csv")
