@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.task import Task
+from tidemark.pipeline.event_time.reports import KEYS
 from tidemark.pipeline.settings.model import Settings
-from tidemark.pipeline.settings.report_settings import OWN_KEYS
 
 
 def service_settings(task: Task, warehouse: Path, batch: dict[str, Any]) -> Settings:
@@ -21,7 +21,7 @@ def service_settings(task: Task, warehouse: Path, batch: dict[str, Any]) -> Sett
     }
     window = task.window or None
     sections["reports"] = {name: {"keys": [*keys], "window": window} for name, keys in task.keys.items()}
-    if others := sorted({key for keys in task.keys.values() for key in keys} - {*OWN_KEYS}):
+    if others := sorted({key for keys in task.keys.values() for key in keys} - {*KEYS}):
         sections["dimensions"] = {name: name for name in others}
     if task.format != "avro":
         sections["schemas"] = {"format": task.format}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.reports import KEYS
 from tidemark.pipeline.settings.report_settings import DEFAULT_REPORTS
 from tidemark.pipeline.tables.schemas import PAGE_VIEWS
 
@@ -50,8 +51,7 @@ class Reports(StrEnum):
             case Reports.SITE:
                 return Reports.DEFAULT.keys | {f"by_{'_and_'.join(keys)}": keys for keys in _OF_A_SITE}
             case Reports.ALL_KEYS:
-                names = (c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
-                others = chain.from_iterable(combinations(names, count) for count in range(len(names) + 1))
+                others = chain.from_iterable(combinations(KEYS, count) for count in range(len(KEYS) + 1))
                 return Reports.ONE.keys | {"_".join(("sums", *keys)): keys for keys in others if keys != (c.USER_ID,)}
 
 

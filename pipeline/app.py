@@ -12,10 +12,10 @@ from tidemark.pipeline.decoding.decode import decoded, reader
 from tidemark.pipeline.errors import SetUpError, Unreachable
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.fold.casts_of_texts import require_no_cast_of_text
-from tidemark.pipeline.fold.dimension_columns import paths_of, require_single_values
+from tidemark.pipeline.fold.dimension_columns import require_single_values
 from tidemark.pipeline.fold.fold_plan import FoldPlan
 from tidemark.pipeline.fold.pseudonym_columns import ToPseudonym, pseudonymizer
-from tidemark.pipeline.fold.record_columns import BatchContext, named_sql
+from tidemark.pipeline.fold.record_columns import BatchContext, needed_fields
 from tidemark.pipeline.instants import now_ms
 from tidemark.pipeline.kafka.mirror import OffsetMirror
 from tidemark.pipeline.kafka.registry import Registry
@@ -176,7 +176,7 @@ def plan_fold(
     conditions = {name: text for name, text in {**sql, "time.marker": policy.strategy.marker}.items() if text}
     no_records = spark.createDataFrame([], "key binary, value binary, partition int, offset long, kafka_timestamp long")
     if policy.dimensions:
-        events = reader(schemas, named_sql(policy), paths_of(policy.dimensions))
+        events = reader(schemas, *needed_fields(policy))
         fields = decoded(no_records, events.plan).select(*events.columns)
         require_single_values(fields, events.missing, policy.dimensions)
     try:
@@ -200,8 +200,7 @@ def schema_store(settings: Settings, warehouse: str = "") -> SchemaStore:
     Raises SetUpError if the registry's settings or a schema cannot be used.
     """
     registry = Registry(settings.schemas.registry, _subject_of(settings)) if settings.schemas.registry.url else None
-    policy = settings.policy()
-    return SchemaStore(schemas_of(settings), registry, warehouse, named_sql(policy), paths_of(policy.dimensions))
+    return SchemaStore(schemas_of(settings), registry, warehouse, *needed_fields(settings.policy()))
 
 
 def _subject_of(settings: Settings) -> str:

@@ -76,7 +76,7 @@ class Finality:
         """Returns whether no window in `missed` meets a session of the event's keys that may still change."""
         # Events in time are later than `final` less the gap, so they join no session that ends before.
         last = self.until[report.name] - windows.gap_ms
-        keys = report.keys_of({report.stored_as.get(name, name): value for name, value in event.items()})
+        keys = report.keys_of({report.stored(name): value for name, value in event.items()})
         return all(
             lateness.is_closed(end, last)
             and not any(first <= end and start <= until for first, until in self._open(report, windows)[keys])

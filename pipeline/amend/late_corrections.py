@@ -161,7 +161,7 @@ def _filtered(events: DataFrame, chosen: LetterSelection) -> DataFrame:
 def _added(event: Row, consumer: Consumer, missed: Sequence[Window], final: int) -> list[Row]:
     """Returns the rows that an event adds: one for each window in `missed`; windows are final up to `final`."""
     kind = event[c.EVENT_TYPE]
-    keys = {consumer.stored_as.get(key, key): event[key] for key in {*consumer.fold_keys}}
+    keys = {consumer.stored(key): event[key] for key in {*consumer.fold_keys}}
     position = {name: event[name] for name in (c.TOPIC, c.PARTITION, c.OFFSET)}
     counts = {c.PAGE_VIEWS: int(kind == VISIT), c.CLICKS: int(kind == CLICK), c.LATE_EVENTS: 1}
     fixed = {c.REPORT: consumer.name, c.EVENT_TIME: event[c.TIME], **position, **keys, **counts, c.CLOSED_UNTIL: final}

@@ -129,9 +129,7 @@ def _latest_corrected(report: Report, table: DeltaTable, corrections: DeltaTable
 
     A window that grows is joined by its corrections, also by those that are decided and not yet added.
     """
-    same_keys = "".join(
-        f" AND (result.{key} IS NOT DISTINCT FROM {report.key_sql(key, 'corrections')})" for key in report.keys
-    )
+    same_keys = report.same_keys_sql(CORRECTIONS.name)
     grows = str(kind_of(report).grows).lower()
     sql = _CORRECTED_SQL.format(report=report.name, grows=grows, same_keys=same_keys)
     return int(rows_of(sql, result=table, corrections=corrections)[0]["latest"] or 0)

@@ -73,7 +73,7 @@ class JsonProjection:
             if name.lower() not in _OWN
         }
         _require_distinct([*self._further])
-        self._further |= {path: _JsonField(f"field {path}", path.split("."), "text") for path in sorted({*paths})}
+        self._further |= {path: _JsonField(f"field {path}", path.split("."), "text") for path in paths}
 
     @property
     def plan(self) -> str:

@@ -83,11 +83,9 @@ class MappedProjection:
         for name, path in self._further.items():
             if path not in columns:
                 columns[path] = aligned.fields[name].decoded_as(aligned.type_of(aligned.fields[name]))
-        leaves = {path: _inner_leaf(path, aligned, outside[path]) for path in sorted({*inner})}
-        self._inner = {path: leaf for path, leaf in leaves.items() if leaf is not None}
-        self.missing = leaves.keys() - self._inner.keys()
-        """The paths that no schema has."""
-        for leaf in self._inner.values():
+        self._inner = {path: _inner_leaf(path, aligned, outside[path]) for path in inner}
+        """None for a path that no schema has."""
+        for leaf in filter(None, self._inner.values()):
             columns.setdefault(leaf.field.path, leaf.field.decoded_as(leaf.read))
         self.plan = aligned.plan([_IS_READ, *columns.values()])
         """How the connector decodes the fields."""
@@ -97,16 +95,12 @@ class MappedProjection:
         """Returns the names of `columns`."""
         page = [c.PAGE_URL] if "page" in self._leaves else []
         event_id = [c.EVENT_ID] if c.EVENT_ID in self._leaves else []
-        return [
-            c.EVENT_TYPE,
-            c.USER_ID,
-            c.EVENT_TIME,
-            *page,
-            *event_id,
-            *self._further,
-            *self._inner,
-            *sorted(self.missing),
-        ]
+        return [c.EVENT_TYPE, c.USER_ID, c.EVENT_TIME, *page, *event_id, *self._further, *self._inner]
+
+    @property
+    def missing(self) -> set[str]:
+        """Returns the paths that no schema has."""
+        return {path for path, leaf in self._inner.items() if leaf is None}
 
     def columns(self) -> Sequence[Column]:
         """Returns event type, user, time and further decoded fields; all null if nothing was decoded."""
@@ -119,14 +113,14 @@ class MappedProjection:
         if c.EVENT_ID in raw:
             columns.append(raw[c.EVENT_ID].alias(c.EVENT_ID))
         further = (decoded_column(path).alias(name) for name, path in self._further.items())
-        inner = (leaf.column.alias(path) for path, leaf in self._inner.items())
-        missing = (F.lit(None).cast("string").alias(path) for path in sorted(self.missing))
-        return [*columns, *further, *inner, *missing]
+        null = F.lit(None).cast("string")
+        inner = ((leaf.column if leaf else null).alias(path) for path, leaf in self._inner.items())
+        return [*columns, *further, *inner]
 
     def same_as_user(self) -> set[str]:
         """Returns the other names that the user has in a version."""
         users = {leaf.field.path[:1] for role, leaf in self._leaves.items() if is_user(role)}
-        inner = {path for path, leaf in self._inner.items() if leaf.field.path[:1] in users}
+        inner = {path for path, leaf in self._inner.items() if leaf and leaf.field.path[:1] in users}
         return {name for name, path in self._further.items() if path in users} | inner
 
     def _time(self, raw: Column) -> Column:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.dimensions import STORED, Dimension, Type
 from tidemark.pipeline.event_time.windows.base import Terms
@@ -12,6 +13,11 @@ from tidemark.pipeline.measures import COUNTS, MEASURES, TIMES, Display, Join, M
 
 if TYPE_CHECKING:  # windows import `lateness`, which imports this module
     from tidemark.pipeline.event_time.windows.kinds import AnyWindows
+
+KEYS: Final = (c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
+"""The keys of reports that every event has, without a dimension."""
+PANE_KEYS: Final = (*KEYS, *STORED)
+"""The columns of `panes` with keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +64,9 @@ class Report(Terms):
         keys = (columns.get(key, key) for key in self.keys)
         return tuple(sorted({*keys, *(measure.by for measure in self.chosen_measures if measure.by)}))
 
-    @property
-    def stored_as(self) -> Mapping[str, str]:
-        """The columns of `panes` and `corrections` by columns of the fold, of those that have another name there."""
-        return {dimension.column: stored for dimension, stored in self._stored()}
-
-    @property
-    def stored_keys(self) -> Mapping[str, str]:
-        """The columns of `panes` and `corrections` by names of dimensions."""
-        return {dimension.name: stored for dimension, stored in self._stored()}
+    def stored(self, key: str) -> str:
+        """Returns the column of `panes` and `corrections` with a key, or with what has this column in a fold."""
+        return next((stored for dimension, stored in self._stored() if key in (dimension.name, dimension.column)), key)
 
     @property
     def types(self) -> Mapping[str, Type]:
@@ -78,10 +78,15 @@ class Report(Terms):
         """SQL of the dimensions, by name and in their types, over `panes` or `corrections`: each after a comma."""
         return "".join(f", {dimension.typed_sql(stored)} AS {dimension.name}" for dimension, stored in self._stored())
 
-    def key_sql(self, key: str, table: str) -> str:
-        """Returns SQL of a key in its type, of the `panes` or `corrections` called `table`."""
-        stored = {dimension.name: dimension.typed_sql(f"{table}.{name}") for dimension, name in self._stored()}
-        return stored.get(key, f"{table}.{key}")
+    def same_keys_sql(self, corrections: str) -> str:
+        """Returns SQL conditions, each after AND: rows of `result` and of the table `corrections` have equal keys.
+
+        A key may be null in both.
+        """
+        types = {dimension.name: dimension for dimension in self.dimensions}
+        stored = {key: f"{corrections}.{self.stored(key)}" for key in self.keys}
+        typed = {key: types[key].typed_sql(column) if key in types else column for key, column in stored.items()}
+        return "".join(f" AND (result.{key} IS NOT DISTINCT FROM {column})" for key, column in typed.items())
 
     def keys_of(self, pane: Mapping[str, Any]) -> tuple[Any, ...]:
         """Returns the values of the keys in a row of `panes` or `corrections`."""
@@ -92,7 +97,7 @@ class Report(Terms):
     def pane_keys(self) -> tuple[str, ...]:
         """The columns of `panes` by which they are grouped: the keys, and the user for measures of sessions."""
         users = (measure.by for measure in self.chosen_measures if measure.of_sessions)
-        return tuple(sorted({*(self.stored_keys.get(key, key) for key in self.keys), *users}))
+        return tuple(sorted({*map(self.stored, self.keys), *users}))
 
     @property
     def parts(self) -> tuple[Part, ...]:

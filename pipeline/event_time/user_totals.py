@@ -1,6 +1,5 @@
 """Totals of each user over all time, with the number of sessions: the other reader of panes in addition to reports."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -25,8 +24,7 @@ class UserTotals:
     where: ClassVar[str] = ""
     fold_keys: ClassVar[tuple[str, ...]] = ("user_id",)
     pane_keys: ClassVar[tuple[str, ...]] = ("user_id",)
-    stored_as: ClassVar[Mapping[str, str]] = {}
-    stored_keys: ClassVar[Mapping[str, str]] = {}
+    keys: ClassVar[tuple[str, ...]] = ("user_id",)
     typed_keys_sql: ClassVar[str] = ""
     parts: ClassVar[tuple[Part, ...]] = (*COUNTS, *TIMES)
     keeps_events: ClassVar[bool] = False
@@ -39,6 +37,10 @@ class UserTotals:
     def pane_ms(self) -> int:
         """Length of its panes: all events of a user within one pane are one session."""
         return self.gap_ms
+
+    def stored(self, key: str) -> str:
+        """Returns the column of `panes` with a key, which has the name of the key."""
+        return key
 
     def earliest_after(self, horizon: int) -> int:  # noqa: ARG002 - the signature of `Report`
         """Returns `NO_WATERMARK`, because no event is too late."""

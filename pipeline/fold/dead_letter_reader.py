@@ -9,9 +9,9 @@ from tidemark.pipeline import columns as c
 from tidemark.pipeline.decoding.decode import decoded, reader
 from tidemark.pipeline.decoding.mapping import has_page
 from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.reports import KEYS
 from tidemark.pipeline.fold.conditions import condition_names, fields_and_conditions
 from tidemark.pipeline.fold.dimension_columns import named_sql_of, paths_of
-from tidemark.pipeline.fold.grouping_sets import KEYS
 from tidemark.pipeline.fold.judge import check_of, time_of
 from tidemark.pipeline.fold.pseudonym_columns import fields_of_letters
 from tidemark.schemas.fields import EventSchemas

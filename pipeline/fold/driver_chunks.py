@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.dimensions import DIMENSION
 from tidemark.pipeline.event_time.event_ids import Longs
+from tidemark.pipeline.event_time.reports import KEYS
 from tidemark.pipeline.fold.duplicates import PARTITION_STEP
-from tidemark.pipeline.fold.grouping_sets import KEYS
 from tidemark.pipeline.fold.rejected_fields import POSITION
 from tidemark.pipeline.fold.statistics import bytes_of
 

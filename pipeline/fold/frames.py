@@ -61,7 +61,7 @@ def panes_frame(
 def _counts(rows: DataFrame, consumer: Consumer, groups: Groupings) -> DataFrame:
     is_late = F.col(c.FLAGS).isin(sorted(groups.late(consumer)))
     position = [c.RECORD_POSITION] if consumer.keeps_events else []
-    keys = {consumer.stored_as.get(name, name): F.col(name) for name in consumer.fold_keys}
+    keys = {consumer.stored(name): F.col(name) for name in consumer.fold_keys}
     names = [name for name in (*position, *(part.name for part in consumer.parts)) if name not in keys]
     pane, shift_ms, pane_ms = F.col(c.PANE_START), consumer.shift_ms, consumer.pane_ms
     if not consumer.keeps_events:

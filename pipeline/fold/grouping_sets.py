@@ -3,16 +3,13 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from math import gcd
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import lateness
 from tidemark.pipeline.event_time.checks import is_counted
 from tidemark.pipeline.event_time.lateness import Sql
 from tidemark.pipeline.event_time.policy import Consumer
-
-KEYS: Final = (c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
-"""The fields that a report may have as keys."""
 
 
 class FlagBits(NamedTuple):
@@ -71,7 +68,7 @@ class Groupings:
 
     def adds_up(self, consumer: Consumer) -> bool:
         """Whether several groups may be one row of a consumer's panes."""
-        stored = {consumer.stored_as.get(key, key) for key in self.sets[self.of(consumer)]}
+        stored = {*map(consumer.stored, self.sets[self.of(consumer)])}
         return not consumer.keeps_events and stored != {*consumer.pane_keys}
 
     def late(self, consumer: Consumer) -> set[int]:

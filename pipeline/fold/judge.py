@@ -13,6 +13,7 @@ from tidemark.pipeline.decoding.projection import MISSING_TYPE, UNKNOWN_TYPE
 from tidemark.pipeline.decoding.wire_format import has_frame, has_known_schema
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.dimensions import Type
 from tidemark.pipeline.event_time.policy import Policy, TimeOf
 from tidemark.pipeline.runtime.pyspark_internals import is_utf8
 from tidemark.schemas.fields import EventSchemas
@@ -64,7 +65,9 @@ def _first_failed(checks: Mapping[Check, Column], otherwise: Check) -> Column:
 def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
     own_time, arrival = F.col(c.EVENT_TIME), arrival_of(policy, now)
     # These fields are written to tables as text, without further checks.
-    texts = sorted({c.USER_ID, *(key for consumer in policy.consumers for key in consumer.fold_keys)} - {c.EVENT_TYPE})
+    keys = {c.USER_ID, *(key for consumer in policy.consumers for key in consumer.fold_keys)}
+    of_other_types = {dimension.column for dimension in policy.dimensions if dimension.type is not Type.TEXT}
+    texts = sorted(keys - {c.EVENT_TYPE} - of_other_types)
     checks = {
         # Avro's reader accepts any bytes as a string; readers of Parquet do not.
         Check.TEXT: reduce(operator.or_, (~is_utf8(name, SparkSession.active()) for name in texts)),

@@ -10,18 +10,18 @@ from tidemark.pipeline import columns as c
 from tidemark.pipeline.decoding.wire_format import reasons_by_schema
 from tidemark.pipeline.event_time import lateness, rules
 from tidemark.pipeline.event_time.checks import DETAILS, Check, reason_of
-from tidemark.pipeline.event_time.dimensions import STORED
 from tidemark.pipeline.event_time.event_ids import Ids
 from tidemark.pipeline.event_time.policy import Consumer
+from tidemark.pipeline.event_time.reports import PANE_KEYS
 from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.event_time.windows.base import Windows
-from tidemark.pipeline.fold.grouping_sets import KEYS, Groupings
+from tidemark.pipeline.fold.grouping_sets import Groupings
 from tidemark.pipeline.fold.rejected_fields import USER
 from tidemark.pipeline.measures import PARTS, Join
 from tidemark.pipeline.sketches import sketch_of
 
 _OPTIONAL_COLUMNS: Final = {
-    **dict.fromkeys((*KEYS, *STORED), pa.string()),
+    **dict.fromkeys(PANE_KEYS, pa.string()),
     **dict.fromkeys((c.RECORD_POSITION, c.SESSIONS, c.WINDOW_START_MS, c.WINDOW_END_MS), pa.int64()),
     **{part.name: pa.type_for_alias(part.type) for part in PARTS},
 }
@@ -60,7 +60,7 @@ def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
     return pa.table(
         {
             c.PANE_START: pane,
-            **{consumer.stored_as.get(name, name): rows[name] for name in (*consumer.fold_keys, *position)},
+            **{consumer.stored(name): rows[name] for name in (*consumer.fold_keys, *position)},
             **{part.name: rows[part.name] for part in consumer.parts if part.join is not Join.SKETCH},
             c.LATE_EVENTS: pc.if_else(is_late, rows[c.RECORDS], 0),
         }

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -70,8 +70,7 @@ class RecordColumns:
         ids = id_columns() if policy.deduplicate else []
         if ids:
             require_event_id(schemas)
-        sql = named_sql(policy, stored_keys(schemas) if to_pseudonym else ())
-        events = reader(schemas, sql, paths_of(policy.dimensions))
+        events = reader(schemas, *needed_fields(policy, stored_keys(schemas) if to_pseudonym else ()))
         self.decoding_plan = events.plan
         """See `Reader.plan`; for `TopicRanges` or `decoded`."""
         if to_pseudonym:
@@ -147,13 +146,22 @@ class RecordColumns:
         ]
 
 
-def named_sql(policy: Policy, keys: Collection[str] = ()) -> str:
-    """Returns SQL that names the `keys` and what a fold of `policy` needs in addition to what every event needs."""
+class NeededFields(NamedTuple):
+    """The fields that a fold reads in addition to those that every event needs."""
+
+    sql: str
+    """SQL that names them."""
+    paths: Sequence[str]
+    """Dotted paths to further fields."""
+
+
+def needed_fields(policy: Policy, keys: Collection[str] = ()) -> NeededFields:
+    """Returns the fields that a fold of `policy` reads, and the `keys`."""
     ids = [c.EVENT_ID] if policy.deduplicate else []
     found, dimensions = groupings(policy.consumers), policy.dimensions
     own = [key for key in found.keys if key not in {dimension.column for dimension in dimensions}]
     sql = [policy.strategy.marker, *found.flags, named_sql_of(dimensions), *own, *keys, *ids]
-    return ", ".join(filter(None, sql))
+    return NeededFields(", ".join(filter(None, sql)), paths_of(dimensions))
 
 
 def batch_value(value: int, partitions: int) -> Column:

@@ -103,7 +103,7 @@ class CountKind(CountWindowKind):
             sql = f"WITH parts AS ({parts}), {windowed} SELECT {columns} FROM windowed WHERE {self.is_open_sql}"  # noqa: S608 - ours
             return as_panes(query(sql, panes=panes))
 
-        yield from self.rewrites(runs, panes, self.report, self.report.keys, unfinished_events)
+        yield from self.rewrites(runs, panes, self.report, unfinished_events)
 
     @property
     def is_open_sql(self) -> str:

@@ -89,9 +89,6 @@ def _corrections_sql(report: Report, kind: WindowKind[Any], warehouse: str, engi
         start=engine.time(c.WINDOW_START_MS),
         end=engine.time(c.WINDOW_END_MS),
         done_keys="".join(f", result.{key} AS done_{key}" for key in report.keys),
-        # A key may be null, in the result and in the correction.
-        same_keys="".join(
-            f" AND (result.{key} IS NOT DISTINCT FROM {report.key_sql(key, 'done')})" for key in report.keys
-        ),
+        same_keys=report.same_keys_sql("done"),
         equal_keys="".join(f" AND (done_{key} IS NOT DISTINCT FROM {key})" for key in report.keys),
     )

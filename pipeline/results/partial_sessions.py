@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.policy import Consumer
+from tidemark.pipeline.event_time.reports import KEYS
 from tidemark.pipeline.measures import PARTS, Join
 from tidemark.pipeline.results.result_kind import as_panes
 
@@ -73,8 +74,8 @@ def sessions_as_panes(sessions: pa.Table, consumer: Consumer) -> pa.Table:
     service reads from the starts of panes how late their events are.
     """
     name = pa.repeat(pa.scalar(consumer.name), len(sessions))
-    for key, stored in consumer.stored_keys.items():
-        sessions = sessions.append_column(stored, sessions[key].cast(pa.string()))
+    for key in {*consumer.keys} - {*KEYS}:
+        sessions = sessions.append_column(consumer.stored(key), sessions[key].cast(pa.string()))
     return as_panes(sessions.append_column(c.REPORT, name).append_column(c.PANE_START, sessions[c.LAST_TIME]))
 
 

@@ -14,9 +14,9 @@ from deltalake import DeltaTable
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import lateness, rules
-from tidemark.pipeline.event_time.dimensions import STORED
 from tidemark.pipeline.event_time.firing import WindowsDue
 from tidemark.pipeline.event_time.lateness import Sql
+from tidemark.pipeline.event_time.reports import PANE_KEYS
 from tidemark.pipeline.event_time.windows.aligned import Aligned
 from tidemark.pipeline.event_time.windows.base import Window
 from tidemark.pipeline.event_time.windows.periodic import Periodic
@@ -48,7 +48,6 @@ GROUP BY report, pane_start, {keys},
   CASE WHEN {had_fired} THEN watermark ELSE {never} END,
   CASE WHEN {had_fired} THEN closed_until ELSE {never} END
 """
-_KEYS: Final = (c.USER_ID, c.PAGE_URL, c.EVENT_TYPE, *STORED)
 _ALIGNED_SQL: Final = """windowed AS (
   SELECT parts.*, {period} + from_ms AS start_ms, {period} + to_ms AS end_ms
   FROM parts CROSS JOIN (VALUES {windows}) AS windows (from_ms, to_ms)
@@ -133,7 +132,7 @@ class PeriodicKind(WindowKind[WindowsDue]):
             had_fired=lateness.has_fired(Sql("first_end"), Sql(c.WATERMARK)),
             never=rules.NO_WATERMARK,
             joined=joined_parts_sql(self.report),
-            keys=", ".join(_KEYS),
+            keys=", ".join(PANE_KEYS),
         )
         return as_panes(with_merged_sketches(query(sql, panes=panes), self.report))
 

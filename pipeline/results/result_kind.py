@@ -72,12 +72,7 @@ class ResultKind(ABC, Generic[FiringT_contra]):
         """
 
     def rewrites(
-        self,
-        runs: Sequence[Run],
-        panes: DeltaTable,
-        consumer: Consumer,
-        keys: Sequence[str],
-        rewritten: Callable[[str], pa.Table],
+        self, runs: Sequence[Run], panes: DeltaTable, consumer: Consumer, rewritten: Callable[[str], pa.Table]
     ) -> Iterator[Merge]:
         """Yields merges for results that compact all rows of a key at once: rarely all runs, else small runs unchanged.
 
@@ -85,7 +80,7 @@ class ResultKind(ABC, Generic[FiringT_contra]):
         """
         many = self._tuning.merged_runs
         if worth_rewriting(runs, many):
-            ranges = self.key_ranges_sql(keys, sum(run.rows for run in runs))
+            ranges = self.key_ranges_sql(consumer.keys, sum(run.rows for run in runs))
             parts = [panes_sql(consumer, runs[-1].last, key_range) for key_range in ranges]
             yield Merge(runs, concatenated(parts, rewritten, PANES.schema))
         elif newest := worth_merging(runs[1:], many):
@@ -95,8 +90,7 @@ class ResultKind(ABC, Generic[FiringT_contra]):
     def key_ranges_sql(self, keys: Sequence[str], rows: int) -> list[str]:
         """Returns SQL conditions that split the keys of `rows` rows of panes; each key fulfils exactly one."""
         count = statement_count(rows, self._tuning.statement_rows) if keys else 1
-        texts = (f"CAST({key} AS VARCHAR)" for key in keys)
-        hashed = f"sha256(concat({', '.join(texts)}))"  # null counts as empty; twice as fast as md5
+        hashed = f"sha256({keys_text_sql(keys)})"  # twice as fast as md5
         firsts = [f"X'{256 * index // count:02x}'" for index in range(1, count)]
         above = ["true", *(f"{hashed} >= {first}" for first in firsts)]
         below = [*(f"{hashed} < {first}" for first in firsts), "true"]
@@ -188,6 +182,12 @@ def as_panes(rows: pa.Table) -> pa.Table:
 def keys_sql(report: Report) -> str:
     """Returns SQL of the report's keys; a comma follows each."""
     return "".join(f"{key}, " for key in report.keys)
+
+
+def keys_text_sql(keys: Sequence[str]) -> str:
+    """Returns SQL of one text for the keys of a row, in any engine; null counts as empty. There is at least one key."""
+    texts = (f"coalesce(CAST({key} AS STRING), '')" for key in keys)
+    return f"concat({', '.join(texts)})"
 
 
 def partition_by_sql(*columns: str) -> str:

@@ -121,7 +121,7 @@ class SessionKind(WindowKind[SessionsDue]):
         def unfinished_sessions(parts: str) -> pa.Table:
             return sessions_as_panes(self.sessions(parts, panes, after=final), self.report)
 
-        yield from self.rewrites(runs, panes, self.report, self.report.keys, unfinished_sessions)
+        yield from self.rewrites(runs, panes, self.report, unfinished_sessions)
 
     def open_windows_sql(self) -> str:
         """Returns SQL that joins the parts in panes to sessions, by window functions."""
@@ -176,15 +176,8 @@ class SessionKind(WindowKind[SessionsDue]):
             keys=keys, joined=joined_parts_sql(self.report), parts=parts, never=rules.NO_WATERMARK
         )
         rows = query(sql, panes=panes)
-        typed = {dimension.name: dimension.type.arrow for dimension in self.report.dimensions}
-        return rows.cast(
-            pa.schema(
-                [
-                    pa.field(name, typed[name]) if name in typed else PANES.schema.field(name)
-                    for name in rows.column_names
-                ]
-            )
-        )
+        of_keys = {key: self.spec.schema.field(key) for key in self.report.keys}
+        return rows.cast(pa.schema([of_keys.get(name) or PANES.schema.field(name) for name in rows.column_names]))
 
 
 def _first_to_reach(ends: Numbers, steps: Steps) -> Numbers:

@@ -15,7 +15,7 @@ from tidemark.pipeline.measures import EVENTS_SQL
 from tidemark.pipeline.results.count_kind import CountWindowKind
 from tidemark.pipeline.results.levels import Run
 from tidemark.pipeline.results.measure_sql import joined_parts_sql
-from tidemark.pipeline.results.result_kind import Merge, as_panes, keys_sql, partition_by_sql
+from tidemark.pipeline.results.result_kind import Merge, as_panes, keys_sql, keys_text_sql, partition_by_sql
 from tidemark.pipeline.tables.engines import Engine
 from tidemark.pipeline.tables.query import query
 
@@ -98,13 +98,13 @@ class SlidingCountKind(CountWindowKind):
                 parts=parts,
                 placed=self._placed_sql,
                 name=self.name,
-                keys="".join(f"{self.report.stored_keys.get(key, key)}, " for key in self.report.keys),
+                keys="".join(f"{self.report.stored(key)}, " for key in self.report.keys),
                 joined=joined_parts_sql(self.report),
                 is_waiting=self._is_waiting_sql,
             )
             return as_panes(query(sql, panes=panes))
 
-        yield from self.rewrites(runs, panes, self.report, self.report.keys, merged_events)
+        yield from self.rewrites(runs, panes, self.report, merged_events)
 
     @property
     def _by_sql(self) -> str:
@@ -113,8 +113,7 @@ class SlidingCountKind(CountWindowKind):
     @property
     def _text_sql(self) -> str:
         """SQL: the keys of a row as one text, empty without keys."""
-        keys = ", ".join(f"coalesce(CAST({key} AS STRING), '')" for key in self.report.keys)
-        return f"concat({keys})" if keys else "''"
+        return keys_text_sql(self.report.keys) if self.report.keys else "''"
 
     @property
     def _in_order_sql(self) -> str:

@@ -119,9 +119,7 @@ class UserTotalsKind(ResultKind[TotalsDue]):
 
     def merges(self, runs: Sequence[Run], panes: DeltaTable, final: int, cutoff: int) -> Iterator[Merge]:  # noqa: ARG002 - totals are never final
         """Yields merges to one row per user for sessions that ended before `cutoff`, and one row per other session."""
-        yield from self.rewrites(
-            runs, panes, self._totals, [c.USER_ID], lambda parts: self._compacted(parts, panes, cutoff)
-        )
+        yield from self.rewrites(runs, panes, self._totals, lambda parts: self._compacted(parts, panes, cutoff))
 
     def _compacted(self, parts: str, panes: DeltaTable, cutoff: int) -> pa.Table:
         final, others = self._sessions(parts, {PANES.name: panes}, cutoff)

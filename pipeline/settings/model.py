@@ -19,7 +19,7 @@ from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.dimensions import MOST, Dimension
 from tidemark.pipeline.event_time.malformed import MalformedLimit
 from tidemark.pipeline.event_time.policy import AllIdle, Policy, TimeOf
-from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.reports import KEYS, Report
 from tidemark.pipeline.event_time.strategies import Bounded, Punctuated, Strategy, TimeLag
 from tidemark.pipeline.event_time.table_retention import TableRetention
 from tidemark.pipeline.event_time.user_totals import UserTotals
@@ -29,7 +29,6 @@ from tidemark.pipeline.measures import MEASURES
 from tidemark.pipeline.settings.durations import Duration, DurationOrOff, PositiveDuration, milliseconds
 from tidemark.pipeline.settings.report_settings import (
     DEFAULT_REPORTS,
-    OWN_KEYS,
     Count,
     PathOrDimension,
     ReportSettings,
@@ -264,12 +263,12 @@ class Settings(BaseSettings):
     def _keys_exist(self) -> Self:
         for name, report in self.reports.items():
             for key in report.keys:
-                if key not in OWN_KEYS and key not in self.dimensions:
+                if key not in KEYS and key not in self.dimensions:
                     raise ValueError(
                         f"report {name} has the key {quoted(key)}: choose from "
-                        f"{', '.join((*OWN_KEYS, *self.dimensions))}, or add it to dimensions"
+                        f"{', '.join((*KEYS, *self.dimensions))}, or add it to dimensions"
                     )
-            if (count := len({*report.keys} - {*OWN_KEYS})) > MOST:
+            if (count := len({*report.keys} - {*KEYS})) > MOST:
                 raise ValueError(f"report {name} has {count} dimensions, and may have {MOST}")
         return self
 

@@ -9,9 +9,8 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from tidemark.command_line.printable import quoted
-from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.dimensions import Type
-from tidemark.pipeline.event_time.reports import view_name
+from tidemark.pipeline.event_time.reports import KEYS, view_name
 from tidemark.pipeline.event_time.windows.calendar import Calendar, has_whole_parts
 from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.cumulate import Cumulate
@@ -32,8 +31,6 @@ from tidemark.pipeline.settings.window_limits import WindowLength
 FIELD_NAME: Final = r"[A-Za-z0-9_@$:/-]+(\.[A-Za-z0-9_@$:/-]+)*"
 """Names with dots between them. Avro has fewer names than JSON: others are missing in every schema."""
 Count = Annotated[int, Field(gt=0, le=MOST)]
-OWN_KEYS: Final = (c.USER_ID, c.PAGE_URL, c.EVENT_TYPE)
-"""The keys that need no dimension."""
 
 
 @cache
@@ -213,7 +210,7 @@ def dimension_names(value: dict[str, PathOrDimension]) -> dict[str, PathOrDimens
                 f"a dimension cannot be named {quoted(name)}: start with a lower-case letter, use lower-case letters, "
                 "digits and _, at most 63 characters"
             )
-        if name in OWN_KEYS or name in MEASURES or is_reserved(name):
+        if name in KEYS or name in MEASURES or is_reserved(name):
             raise ValueError(
                 f"a dimension cannot be named {quoted(name)}, which is a word of SQL or another column: choose another "
                 f"name, such as {name}_of_event"

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.dimensions import STORED
-from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.reports import PANE_KEYS, Report
 from tidemark.pipeline.measures import PARTS
 
 COMMENT: Final = "comment"
@@ -229,7 +229,7 @@ _PARTS: Final = {
 }
 PANES: Final = About(
     row="Internal: partial counts of windows that are not final, from which results are computed.",
-    key=(c.BATCH, c.REPORT, c.PANE_START, c.USER_ID, c.PAGE_URL, c.EVENT_TYPE, *STORED, c.RECORD_POSITION),
+    key=(c.BATCH, c.REPORT, c.PANE_START, *PANE_KEYS, c.RECORD_POSITION),
     changes=f"Rows are merged, and removed when their windows are final. {_UNCOMMITTED}",
     final="Internal: not meant for readers, who have the live views.",
     columns={

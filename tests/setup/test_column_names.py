@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 from deltalake import QueryBuilder
 
+from tidemark.pipeline.event_time.reports import KEYS
 from tidemark.pipeline.measures import MEASURES
 from tidemark.pipeline.settings.column_names import is_reserved
-from tidemark.pipeline.settings.report_settings import OWN_KEYS
 from tidemark.pipeline.tables.schemas import CORRECTIONS, PAGE_VIEWS, PANES
 
 ROOT: Final = Path(__file__).parents[2] / "pipeline"
@@ -63,7 +63,7 @@ def is_a_name(name: str) -> bool:
 def test_no_name_in_our_sql_is_allowed() -> None:
     columns = {*PANES.schema.names, *CORRECTIONS.schema.names, *PAGE_VIEWS.schema.names, "state"}
     allowed = {name for name in {*names_in_sql(), *columns} if not is_reserved(name)}
-    assert allowed - {*OWN_KEYS, *MEASURES} == set()
+    assert allowed - {*KEYS, *MEASURES} == set()
 
 
 def test_every_word_of_sql_that_is_no_name_is_refused() -> None:

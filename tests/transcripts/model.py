@@ -196,7 +196,7 @@ class Model:
         return [window in open_ones for window in alone]
 
     def _slide(self, one: Counted, report: Report) -> list[Window]:
-        """The window that an event ends: every so many events of a key, of its last events."""
+        """Returns the window of the last events of a key, if the event is a `slide`-th one, which ends it."""
         events = self.slid[report.name, report.key_of(one.event)]
         events.append(one)
         if len(events) % report.window["slide"]:

@@ -52,7 +52,7 @@ class Window:
 
 
 def is_sliding_count(window: Mapping[str, Any]) -> bool:
-    """Whether it is the last events of a key, every so many events."""
+    """Whether it has the last events of a key, and ends with each `slide`-th of them."""
     return "count" in window and window.get("slide", window["count"]) != window["count"]
 
 

@@ -88,7 +88,4 @@ def _is_in(published: set[Window], pane: Row, windows: Sessions | Periodic) -> b
 
 def _sum(rows: Sequence[Row]) -> int:
     """Returns the number of events; without the column, and in older panes, all are visits and clicks."""
-    events = (row.get(c.EVENTS) for row in rows)
-    return sum(
-        row[c.PAGE_VIEWS] + row[c.CLICKS] if count is None else count for row, count in zip(rows, events, strict=True)
-    )
+    return sum(row[c.PAGE_VIEWS] + row[c.CLICKS] if (count := row.get(c.EVENTS)) is None else count for row in rows)

@@ -19,9 +19,8 @@ from tidemark.pipeline.decoding.wire_format import FRAME_BYTES
 from tidemark.pipeline.event_time.checks import Check
 from tidemark.pipeline.event_time.policy import Verdict
 from tidemark.pipeline.event_time.tallies import Statistic, Tallies
-from tidemark.pipeline.fold.dimension_columns import paths_of
 from tidemark.pipeline.fold.fold_result import InSpark
-from tidemark.pipeline.fold.record_columns import BatchContext, named_sql
+from tidemark.pipeline.fold.record_columns import BatchContext, needed_fields
 from tidemark.pipeline.kafka.clients import librdkafka_client
 from tidemark.pipeline.kafka.ranges import TopicRanges
 from tidemark.pipeline.kafka.topic import Topic
@@ -82,8 +81,7 @@ def check_records(settings: Settings, topic: Topic, now: Callable[[], int]) -> I
 def _check_fields(schemas: EventSchemas, settings: Settings, records: DataFrame) -> Iterator[CheckResult]:
     """Warns of each field that reports read and that no event has; the fields of every event have verdicts."""
     mapping = settings.schemas.mapping
-    policy = settings.policy()
-    events = reader(schemas, named_sql(policy), paths_of(policy.dimensions))
+    events = reader(schemas, *needed_fields(settings.policy()))
     read = records.select(*events.columns).where(F.col(c.USER_ID).isNotNull())
     further = [name for name in events.names if name not in (c.USER_ID, c.EVENT_TIME, c.EVENT_TYPE)]
     all_events, *counts = read.agg(

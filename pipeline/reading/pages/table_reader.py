@@ -64,7 +64,7 @@ class CurrentTables:
         keys, within = _keys_sql(report.types, only), _within_sql(*span)
         first = lowest(existing[PANES.name], c.BATCH, report=report.name)
         newest = highest(existing[LEDGER.name], c.BATCH)
-        stored = {report.stored_keys.get(key, key): value for key, value in only.items()}
+        stored = {report.stored(key): value for key, value in only.items()}
         of_report = f"{c.REPORT} = '{report.name}'{_keys_sql({}, stored)}"
         conditions = {
             LEDGER.name: f"{c.BATCH} >= {newest if first is None else min(first, newest)}",
@@ -189,7 +189,7 @@ def _columns(name: str, report: Report) -> str:
 
     DataFusion 52 compares comments between the branches of a union, and fails if they differ.
     """
-    names = {report.name: report.keys, PANES.name: [report.stored_keys.get(key, key) for key in report.keys]}
+    names = {report.name: report.keys, PANES.name: [*map(report.stored, report.keys)]}
     uncommented = ", ".join(f"nullif({key}, NULL) AS {key}" for key in names.get(name, ()))
     return f"* REPLACE ({uncommented})" if uncommented else "*"
 
