@@ -63,8 +63,9 @@ test-spark: setup ## run transcripts, a drain and the planner with the newest Py
 nightly: setup $(CLASSES) ## run everything that takes long, and write build/nightly/report.md; ARGS="--hours 8 --only a,b"; --list
 	$(RUN) tests.nightly $(ARGS)
 
+# With few random examples; `coverage-all` runs their full number each night.
 coverage: $(SYNCED) ## branch coverage of the fast tests, which may not fall below the floor in pyproject.toml
-	$(RUN) $(FAST) --cov --cov-report=term $(ARGS)
+	$(RUN) $(FAST) --hypothesis-profile=quick --cov --cov-report=term $(ARGS)
 
 coverage-all: setup $(CLASSES) ## branch coverage of all tests that CI runs, with the processes that they start; each night
 	$(TESTS) -m "not nightly" --cov --cov-report=term --cov-report=json:build/coverage.json $(ARGS)
