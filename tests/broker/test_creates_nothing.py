@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from demo.broker import Broker
+from tests.support.brief_java import BRIEF_JVM
 from tests.support.waiting import wait_for
 from tidemark.pipeline import cli
 from tidemark.producers import cli as producers_cli
@@ -38,7 +39,7 @@ def scratch(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFa
 def obliging(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """A broker that creates each topic that a client asks for."""
     properties = {"auto.create.topics.enable": "true"}
-    with Broker(tmp_path_factory.mktemp("obliging"), heap="256m", further=properties) as broker:
+    with Broker(tmp_path_factory.mktemp("obliging"), heap="256m", further=properties, options=[BRIEF_JVM]) as broker:
         broker.create_topic("clicks")
         yield broker
 

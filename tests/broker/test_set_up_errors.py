@@ -12,6 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from demo.broker import Broker
+from tests.support.brief_java import BRIEF_JVM
 from tests.support.conservation import assert_conserved
 from tests.support.folded import record
 from tests.support.kafka_cluster import Cluster
@@ -166,7 +167,7 @@ def test_a_schema_that_run_refuses_is_refused_by_check(
 @pytest.mark.broker
 @pytest.mark.jvm
 def test_a_broker_that_comes_up_later_is_waited_for(tmp_path: Path) -> None:
-    with Broker(tmp_path / "broker", heap="256m") as late:
+    with Broker(tmp_path / "broker", heap="256m", options=[BRIEF_JVM]) as late:
         late.create_topic("clicks")
         send(late.bootstrap_servers, "clicks", [event("ann", 1_000_000)])
         late.stop()

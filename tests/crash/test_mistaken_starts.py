@@ -11,6 +11,7 @@ from deltalake import DeltaTable
 
 from demo.broker import Broker
 from demo.topics import admin
+from tests.support.brief_java import BRIEF_JVM
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
@@ -94,7 +95,7 @@ def test_the_same_name_on_another_cluster_is_another_topic(
     topic = make_topic(1, **ANY_TIMESTAMP)
     with open_service(settings_of(broker, topic, tmp_path / "warehouse", **RULES), now=Clock()) as service:
         take(service, broker, topic, 1)
-    with Broker(tmp_path / "broker") as other:
+    with Broker(tmp_path / "broker", options=[BRIEF_JVM]) as other:
         other.create_topic(topic, 1, **ANY_TIMESTAMP)
         settings = settings_of(Cluster(other.bootstrap_servers), topic, tmp_path / "warehouse", **RULES)
         with pytest.raises(SetUpError, match=r"is the cluster .* Name that cluster"), open_service(settings):

@@ -12,6 +12,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from demo.broker import Broker
 from tests.producers.recount import Recount, cells, decode, partition_numbers, table_cells
+from tests.support.brief_java import BRIEF_JVM
 from tests.support.topic_reader import consumed
 from tests.support.waiting import PATIENCE_S
 from tidemark.producers.broker import Target, partitions_of
@@ -110,7 +111,7 @@ def test_a_signal_ends_the_run_in_order_and_the_truth_is_written(
 def test_a_broker_that_dies_is_an_error_in_one_sentence_and_no_truth_is_written(tmp_path: Path) -> None:
     file = tmp_path / "truth.json"
     Tally(["user-000000"], 60_000).truth("an earlier run").write(file)
-    with Broker(tmp_path / "broker", heap="256m") as mortal:
+    with Broker(tmp_path / "broker", heap="256m", options=[BRIEF_JVM]) as mortal:
         mortal.create_topic("clicks", partitions=4)
         more = ("--rate", "2000", "--timeout", "15s", "--truth", str(file))
         process = started(mortal, "clicks", *more)

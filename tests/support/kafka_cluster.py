@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from demo.broker import Broker
 from demo.topics import create_topic
+from tests.support.brief_java import BRIEF_JVM
 
 # The newest image whose start-up script testcontainers knows how to replace.
 IMAGE = "confluentinc/cp-kafka:7.6.0"
@@ -43,7 +44,7 @@ def any_cluster(data_dir: Path) -> Iterator[Cluster]:
         with container_cluster() as cluster:
             yield cluster
     else:
-        with Broker(data_dir) as broker:
+        with Broker(data_dir, options=[BRIEF_JVM]) as broker:
             yield Cluster(broker.bootstrap_servers)
 
 

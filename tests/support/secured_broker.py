@@ -22,6 +22,7 @@ from confluent_kafka.admin import (
 
 from demo.broker import Broker
 from demo.children import free_port
+from tests.support.brief_java import BRIEF_JVM
 from tests.support.certificates import Authority, Pair
 from tests.support.tokens import TokenServer
 from tests.support.waiting import PATIENCE_S
@@ -72,7 +73,7 @@ def secured_broker(folder: Path) -> Iterator[SecuredBroker]:
     by_tls = TokenServer("ann", PASSWORD, authority.sign("tokens"))
     with TokenServer("ann", PASSWORD) as tokens, by_tls as tokens_by_tls:
         further = _properties(folder, authority, ports, plain, tokens)
-        with Broker(folder / "broker", plain, further=further, options=tokens.allowed) as broker:
+        with Broker(folder / "broker", plain, further=further, options=[*tokens.allowed, BRIEF_JVM]) as broker:
             _add_users(broker.bootstrap_servers)
             clients = (
                 authority.sign("ann", password=PASSWORD),

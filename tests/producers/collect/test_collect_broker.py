@@ -17,6 +17,7 @@ from confluent_kafka import Producer
 from demo.broker import Broker
 from tests.producers.collect.collect_client import AGENT, Asker, collecting, event, request_body
 from tests.producers.recount import decode
+from tests.support.brief_java import BRIEF_JVM
 from tests.support.frozen import frozen
 from tests.support.kafka_cluster import Cluster
 from tests.support.topic_reader import consumed
@@ -137,7 +138,7 @@ class Site:
 
 def test_while_kafka_is_away_nothing_is_acknowledged_and_what_was_is_there(tmp_path: Path) -> None:
     closed = Event()
-    with Broker(tmp_path / "broker", heap="256m") as broker:
+    with Broker(tmp_path / "broker", heap="256m", options=[BRIEF_JVM]) as broker:
         broker.create_topic(TOPIC, 2)
         where = broker.bootstrap_servers, TOPIC
         with (
