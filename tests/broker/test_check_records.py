@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.kafka_cluster import Cluster
+from tests.support.seeds import drawn
 from tests.support.topic_writer import Raw, event, send, value_of
 from tidemark.pipeline.cli import main
 from tidemark.pipeline.commands.preflight.record_checks import likely_format
@@ -61,29 +62,36 @@ def test_a_format_is_recognised_by_its_first_bytes(values: Sequence[bytes | None
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("sent", "code", "line"),
-    [
-        ([], 0, "pass  records     the topic has no records yet"),
-        ([event("ann", now_ms())], 0, "pass  records     1 newest record: all count"),
-        (
-            [event("ann", now_ms()), event("ann", now_ms()), Raw(b"?")],
-            0,
-            "warn  records     3 newest records: not all count: 2 counted, 1 the value does not begin with magic",
-        ),
-        ([Raw(EVENT)], 1, 'The values look like JSON: set schemas.format to "json"'),
-        (
-            [Raw(value_of("ann", 1)[5:])],
-            1,
-            "The values look like Avro or Protobuf without a schema id, which is not read",
-        ),
-        ([Raw(bytes(5) + value_of("ann", 1)[1:])], 1, 'set schemas.registry.ids to "auto"'),
-        (
-            [Raw(value_of("ann", 1)[5:], headers={"__value_schema_id": b"\1" + bytes(16)})],
-            1,
-            "The schema ids are in a header that these settings do not read (__value_schema_id)",
-        ),
-        ([event("ann", now_ms() // 1000)], 1, "is the unit right"),
-    ],
-    ids=["empty", "events", "one malformed", "JSON", "unframed", "long ids", "ids in headers", "seconds"],
+    drawn(
+        [
+            pytest.param([], 0, "pass  records     the topic has no records yet", id="empty"),
+            pytest.param([event("ann", now_ms())], 0, "pass  records     1 newest record: all count", id="events"),
+            pytest.param(
+                [event("ann", now_ms()), event("ann", now_ms()), Raw(b"?")],
+                0,
+                "warn  records     3 newest records: not all count: 2 counted, 1 the value does not begin with magic",
+                id="one malformed",
+            ),
+            pytest.param([Raw(EVENT)], 1, 'The values look like JSON: set schemas.format to "json"', id="JSON"),
+            pytest.param(
+                [Raw(value_of("ann", 1)[5:])],
+                1,
+                "The values look like Avro or Protobuf without a schema id, which is not read",
+                id="unframed",
+            ),
+            pytest.param(
+                [Raw(bytes(5) + value_of("ann", 1)[1:])], 1, 'set schemas.registry.ids to "auto"', id="long ids"
+            ),
+            pytest.param(
+                [Raw(value_of("ann", 1)[5:], headers={"__value_schema_id": b"\1" + bytes(16)})],
+                1,
+                "The schema ids are in a header that these settings do not read (__value_schema_id)",
+                id="ids in headers",
+            ),
+            pytest.param([event("ann", now_ms() // 1000)], 1, "is the unit right", id="seconds"),
+        ],
+        count=3,
+    ),
 )
 def test_the_newest_records_are_judged(
     sent: Sequence[Raw],

@@ -14,6 +14,7 @@ import pytest
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
+from tests.support.seeds import drawn
 from tests.support.services import settings_of
 from tests.support.time_texts import TIME_TEXTS
 from tests.support.topic_writer import Raw, send, value_of
@@ -260,13 +261,21 @@ def test_a_text_is_read_whatever_attributes_and_spelling_its_type_has(
 
 @pytest.mark.parametrize(
     ("avro", "per_ms", "mapping", "codes"),
-    [
-        ({"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"}, 1_000, "user='u'", [0, 0]),
-        ("long", 0.001, "user='u'", [1, 1]),
-        ("long", 0.001, "time_unit='s', user='u'", [0, 0]),
-        ("long", 1, "user='nobody'", [1, 2]),
-    ],
-    ids=["micros of Debezium", "seconds", "seconds by a mapping", "no such field"],
+    drawn(
+        [
+            pytest.param(
+                {"type": "long", "connect.name": "io.debezium.time.MicroTimestamp"},
+                1_000,
+                "user='u'",
+                [0, 0],
+                id="micros of Debezium",
+            ),
+            pytest.param("long", 0.001, "user='u'", [1, 1], id="seconds"),
+            pytest.param("long", 0.001, "time_unit='s', user='u'", [0, 0], id="seconds by a mapping"),
+            pytest.param("long", 1, "user='nobody'", [1, 2], id="no such field"),
+        ],
+        count=2,
+    ),
 )
 def test_check_and_run_judge_a_mapping_alike(
     avro: Any, per_ms: float, mapping: str, codes: list[int],

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from tests.support.kafka_cluster import Cluster
-from tests.support.live_views import READERS, by_delta_rs, cells
+from tests.support.live_views import READERS, by_delta_rs, cells, each_reader
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of, take
 from tests.support.topic_writer import event
 from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
@@ -18,7 +18,6 @@ from tidemark.pipeline.tables.engines import Engine
 
 pytestmark = pytest.mark.broker
 
-EVERY_READER = pytest.mark.parametrize("reader", READERS)
 REPORTS: dict[str, dict[str, Any]] = {
     "page_views": {"keys": ["user_id"]},
     "sliding": {"window": {"size": "10s", "slide": "5s"}},
@@ -47,7 +46,7 @@ def settings(broker: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Setti
     return settings
 
 
-@EVERY_READER
+@pytest.mark.parametrize("reader", READERS)
 def test_every_row_says_what_it_is(settings: Settings, reader: str) -> None:
     found = READERS[reader](settings.warehouse, "page_views")
     assert cells(found, "user_id", "window_start", "window_end", "page_views", "clicks", "late_events", "state") == [
@@ -58,7 +57,7 @@ def test_every_row_says_what_it_is(settings: Settings, reader: str) -> None:
     ]
 
 
-@EVERY_READER
+@each_reader(0)
 def test_its_columns_are_those_of_the_report(settings: Settings, reader: str) -> None:
     found = READERS[reader](settings.warehouse, "page_views")
     names = ["window_start", "window_end", "user_id", "page_views", "clicks", "late_events", "published_batch", "state"]
@@ -72,7 +71,7 @@ def test_windows_that_slide_are_open_side_by_side(settings: Settings) -> None:
     assert [state for state, *_ in found].count("open") == 2
 
 
-@EVERY_READER
+@each_reader(1)
 def test_windows_that_grow_are_open_side_by_side(settings: Settings, reader: str) -> None:
     found = READERS[reader](settings.warehouse, "growing")
     assert cells(found, "window_start", "window_end", "page_views", "clicks", "late_events", "state") == [
@@ -85,7 +84,7 @@ def test_windows_that_grow_are_open_side_by_side(settings: Settings, reader: str
     ]
 
 
-@EVERY_READER
+@each_reader(2)
 def test_different_users_so_far_are_known_to_those_who_can_merge_sketches(settings: Settings, reader: str) -> None:
     found = cells(READERS[reader](settings.warehouse, "visitors"), "window_start", "unique_users")
     assert found == [(0, 1), (20_000, 1), (40_000, 1 if reader == "spark" else None)]

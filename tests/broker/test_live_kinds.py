@@ -1,11 +1,14 @@
-"""The live view of calendar windows, sessions and count windows, in every engine, compacted or not."""
+"""The live view of calendar windows, sessions and count windows, in every engine, compacted or not.
+
+CI asks Spark in one or two of the tests, in others in each run; the night in all.
+"""
 
 from typing import Any
 
 import pytest
 
 from tests.support.kafka_cluster import Cluster
-from tests.support.live_views import READERS, cells
+from tests.support.live_views import READERS, cells, each_reader
 from tests.support.seeds import drawn
 from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of, take
 from tests.support.topic_writer import Raw, event
@@ -68,12 +71,11 @@ def minutes(milliseconds: int) -> float:
     return (milliseconds - MIDNIGHT) / MINUTE
 
 
-EVERY_READER = pytest.mark.parametrize("reader", READERS)
 COUNTS = ("page_views", "clicks", "late_events")
 MOMENT = 1 / MINUTE
 
 
-@EVERY_READER
+@each_reader(0)
 def test_a_day_of_the_calendar_is_open_until_its_own_end(settings: Settings, reader: str) -> None:
     assert live_rows(settings, reader, "days", *COUNTS) == [
         ("corrected", -24 * 60, 0, "ann", 2, 1, 1),
@@ -83,7 +85,7 @@ def test_a_day_of_the_calendar_is_open_until_its_own_end(settings: Settings, rea
     ]
 
 
-@EVERY_READER
+@each_reader(1)
 def test_of_an_open_day_the_users_are_known_where_they_are_kept(settings: Settings, reader: str) -> None:
     so_far = 3 if reader == "spark" else None
     assert live_rows(settings, reader, "visitors", "page_views", "unique_users")[-1] == ("open", 0, 23 * 60, 4, so_far)
@@ -96,7 +98,7 @@ def test_of_an_open_day_the_users_are_known_where_they_are_kept(settings: Settin
     )
 
 
-@EVERY_READER
+@each_reader(2)
 def test_sessions_that_go_on_are_open(settings: Settings, reader: str) -> None:
     assert live_rows(settings, reader, "sessions", *COUNTS) == [
         ("closed", 80, 90, "cat", 1, 0, 0),
@@ -107,7 +109,7 @@ def test_sessions_that_go_on_are_open(settings: Settings, reader: str) -> None:
     ]
 
 
-@EVERY_READER
+@each_reader(3)
 def test_count_windows_that_are_not_full_are_open(settings: Settings, reader: str) -> None:
     assert live_rows(settings, reader, "threes", *COUNTS) == [
         ("closed", -30, -20 + MOMENT, "ann", 2, 1, 0),
@@ -121,7 +123,7 @@ def test_count_windows_that_are_not_full_are_open(settings: Settings, reader: st
     ]
 
 
-@EVERY_READER
+@each_reader(4)
 def test_the_next_window_of_a_count_that_slides_is_open(settings: Settings, reader: str) -> None:
     assert live_rows(settings, reader, "last_threes", *COUNTS) == [
         ("closed", -30, -30 + MOMENT, "ann", 1, 0, 0),

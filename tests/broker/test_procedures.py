@@ -18,6 +18,7 @@ from tests.deploy.files import DEPLOYING, ROOT, commands_of, section_of
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
+from tests.support.seeds import in_turn
 from tests.support.services import ANY_TIMESTAMP, running
 from tests.support.spark_reader import spark_reader
 from tests.support.topic_writer import event, send
@@ -126,6 +127,7 @@ def lines_with(warehouse: Path, path: str) -> Iterator[str]:
             yield from (next(iter(json.loads(line))) for line in file.read_text().splitlines() if path in line)
 
 
+@in_turn(0, 2)
 def test_a_copy_of_a_running_service_is_restored_and_every_event_counts_once(host: Host, topic: str) -> None:
     warehouse = host.root / "data" / "tidemark"
     add(host, topic, times(0, 4))
@@ -157,6 +159,7 @@ def test_a_copy_of_a_running_service_is_restored_and_every_event_counts_once(hos
     assert assert_conserved(warehouse).counted == 12 + 4
 
 
+@in_turn(1, 2)
 def test_a_warehouse_is_moved_and_its_reports_go_on_with_a_mirror_of_the_topic(
     host: Host, topic: str, make_topic: Callable[..., str], capfd: pytest.CaptureFixture[str]
 ) -> None:

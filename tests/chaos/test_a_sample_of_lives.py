@@ -17,6 +17,6 @@ ALL = [pytest.param(play, marks=pytest.mark.nightly) for play in sample("a_store
 
 @NEEDS_FAULTS
 @pytest.mark.long
-@pytest.mark.parametrize("play", [pytest.param(drawn(SEED), marks=in_turn(1, 2)), *ALL], ids=["drawn", "all"])
+@pytest.mark.parametrize("play", [pytest.param(drawn(SEED), marks=in_turn(1, 4)), *ALL], ids=["drawn", "all"])
 def test_the_service_goes_on_and_the_tables_are_right(broker: Cluster, tmp_path: Path, play: Play) -> None:
     assert_played_well(play, broker, tmp_path / "play")

@@ -49,7 +49,7 @@ def test_starts_that_take_longer_are_found_and_a_life_while_java_is_cold_compare
 @pytest.mark.jvm
 @pytest.mark.broker
 @pytest.mark.long
-@in_turn(0, 2)
+@in_turn(3, 4)
 def test_a_service_that_is_killed_while_events_arrive_has_each_of_them_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -42,7 +42,7 @@ RULES = (
 
 
 @pytest.mark.long
-@in_turn(1, 2)
+@in_turn(2, 4)
 def test_a_submitted_job_that_loses_an_executor_writes_into_an_object_store_and_stops_in_order(
     broker: Kafka, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
+from tests.support.seeds import drawn
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.support.topic_writer import event, send
 from tests.support.warehouse import latest_batch, milliseconds, page_views, rows
@@ -34,16 +35,17 @@ class Life:
         self._broker, self._topic, self.warehouse = broker, topic, warehouse
         self.clock = Clock(START)
 
-    def live(self, seconds: Sequence[float], **changed: Any) -> None:
-        """A service takes an event of ann at each second, a batch each; `changed` are settings."""
+    def live(self, batches: Sequence[float | tuple[float, ...]], **changed: Any) -> None:
+        """A service takes events of ann at these seconds, one or several in a batch; `changed` are settings."""
         reports = changed.pop("reports", BOTH)
         settings = settings_of(
             self._broker, self._topic, self.warehouse, window={"size": "10s"}, reports=reports, time=TIME | changed
         )
         with open_service(settings, now=self.clock, tuning=UPKEEP_AT_ONCE) as service:
-            for second in seconds:
-                self.clock.now_ms = max(self.clock.now_ms, START + round(second * 1000))
-                send(self._broker.bootstrap_servers, self._topic, [event("ann", START + round(second * 1000))])
+            for batch in batches:
+                times = [START + round(second * 1000) for second in (batch if isinstance(batch, tuple) else (batch,))]
+                self.clock.now_ms = max(self.clock.now_ms, *times)
+                send(self._broker.bootstrap_servers, self._topic, [event("ann", time) for time in times])
                 service.drain()
 
     def shown(self, name: str) -> list[str]:
@@ -67,11 +69,9 @@ def life(broker: Cluster, make_topic: MakeTopic, tmp_path: Path) -> Life:
 
 @pytest.mark.core
 def test_a_longer_allowed_lateness_opens_no_window_and_no_session_again(life: Life) -> None:
-    life.live([1, 5, 11, 15, 21, 25, 31])
+    life.live([(1, 5), (11, 15), (21, 25), 31])
     before = {name: life.shown(name) for name in BOTH}
-    life.live([], allowed_lateness="60s")
-    assert {name: life.shown(name) for name in BOTH} == before
-    life.live([2, 6, 22], allowed_lateness="60s")
+    life.live([(2, 6, 22)], allowed_lateness="60s")
     assert {name: life.shown(name) for name in BOTH} == before
     assert life.dead() == [2, 6, 22]
     # Windows that close from this point on have the new lateness.
@@ -82,10 +82,8 @@ def test_a_longer_allowed_lateness_opens_no_window_and_no_session_again(life: Li
 
 
 def test_a_shorter_allowed_lateness_keeps_what_is_shown(life: Life) -> None:
-    life.live([1, 5, 11, 3, 16], allowed_lateness="60s")
+    life.live([(1, 5), 11, 3, 16], allowed_lateness="60s")
     before = {name: life.shown(name) for name in BOTH}
-    life.live([], allowed_lateness="0s")
-    assert {name: life.shown(name) for name in BOTH} == before
     life.live([4], allowed_lateness="0s")
     assert life.dead() == [4]
     assert {name: life.shown(name) for name in BOTH} == before
@@ -93,7 +91,7 @@ def test_a_shorter_allowed_lateness_keeps_what_is_shown(life: Life) -> None:
 
 
 def test_a_report_that_was_away_keeps_what_it_had_shown(life: Life) -> None:
-    life.live([1, 5, 11, 15], allowed_lateness="60s")
+    life.live([(1, 5), (11, 15)], allowed_lateness="60s")
     life.live([21], allowed_lateness="60s", reports={"visits": BOTH["visits"]})
     life.live([2, 12, 31], allowed_lateness="60s")
     assert page_views(life.warehouse) == {
@@ -105,10 +103,10 @@ def test_a_report_that_was_away_keeps_what_it_had_shown(life: Life) -> None:
 
 def test_the_last_events_outlive_the_service_and_begin_again_when_their_report_was_away(life: Life) -> None:
     last = {**BOTH, "last": {"keys": ["user_id"], "window": {"count": 3, "slide": 1}}}
-    life.live([1, 2, 3, 4], reports=last)
-    life.live([5, 6], reports=last)
+    life.live([(1, 2), (3, 4)], reports=last)
+    life.live([(5, 6)], reports=last)
     life.live([7])
-    life.live([8, 9], reports=last)
+    life.live([(8, 9)], reports=last)
     windows = sorted(
         ((milliseconds(row["window_start"]) - START) // 1000, row["page_views"]) for row in rows(life.warehouse, "last")
     )
@@ -143,11 +141,13 @@ def test_a_report_may_go_again_of_which_a_start_that_was_cut_off_made_no_table(
 
 @pytest.mark.parametrize(
     "changed",
-    [{"strategy": "punctuated", "marker": "event_type = 'click'"}, {"of": "ingestion", "max_future_skew": "1d"}],
+    drawn(
+        [{"strategy": "punctuated", "marker": "event_type = 'click'"}, {"of": "ingestion", "max_future_skew": "1d"}], 1
+    ),
     ids=["strategy", "time_of"],
 )
 def test_an_event_time_of_before_does_not_make_the_watermark_jump(life: Life, changed: dict[str, str]) -> None:
-    life.live([1, 5, 40], bound="30s")
+    life.live([(1, 5), 40], bound="30s")
     assert life.watermark == 10_000
     life.live([41], bound="30s", **changed)
     assert life.watermark <= 11_000

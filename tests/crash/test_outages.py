@@ -16,9 +16,11 @@ import pytest
 
 from demo.broker import Broker
 from demo.children import free_port
+from tests.support.brief_java import BRIEF_JVM
 from tests.support.conservation import assert_conserved
 from tests.support.frozen import frozen
 from tests.support.processes import Process, tidemark
+from tests.support.seeds import in_turn
 from tests.support.services import ANY_TIMESTAMP
 from tests.support.topic_writer import event, send
 from tests.support.waiting import wait_for
@@ -96,7 +98,7 @@ def unmounted(warehouse: Path) -> Iterator[None]:
 def watched(tmp_path: Path) -> Iterator[Watched]:
     """A service at work that has committed an event."""
     port, warehouse = free_port(), tmp_path / "warehouse"
-    with Broker(tmp_path / "broker", heap="256m") as broker:
+    with Broker(tmp_path / "broker", heap="256m", options=[BRIEF_JVM]) as broker:
         broker.create_topic(TOPIC, 1, **ANY_TIMESTAMP)
         where = ("--bootstrap-servers", broker.bootstrap_servers, "--topic", TOPIC, "--warehouse", str(warehouse))
         with tidemark(tmp_path / "service.log", "run", *where, "--metrics.port", str(port), *RULES) as process:
@@ -110,6 +112,7 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
 @pytest.mark.broker
 @pytest.mark.jvm
 @pytest.mark.long
+@in_turn(0, 2)
 def test_a_service_survives_every_outage_reports_it_and_catches_up(watched: Watched) -> None:
     a_broker_that_does_not_answer(watched)
     a_store_that_is_away(watched)

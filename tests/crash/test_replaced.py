@@ -19,7 +19,7 @@ from tests.support.against_truth import assert_matches_truth, epochs, ledger_ver
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
 from tests.support.processes import Process, producers, tidemark
-from tests.support.seeds import SEED
+from tests.support.seeds import SEED, in_turn
 from tests.support.services import ANY_TIMESTAMP, Clock
 from tests.support.waiting import wait_for
 from tests.support.warehouse import EPOCH, rows, table
@@ -86,6 +86,7 @@ def site(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path) -> Ite
 
 
 @pytest.mark.long
+@in_turn(1, 2)
 def test_a_service_that_was_frozen_wakes_up_replaced_and_a_signal_ends_its_successor_after_the_batch_in_hand(
     site: Site,
 ) -> None:

@@ -34,16 +34,27 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-@pytest.mark.parametrize("scheme", drawn(["light", "dark"], 1))
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    drawn(
+        [
+            pytest.param(width, scheme, id=f"{name}-{scheme}")
+            for name, width in (("desk", DESK), ("phone", PHONE))
+            for scheme in ("light", "dark")
+        ],
+        count=1,
+    ),
+)
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
-def test_every_page_is_accessible_at_every_width(browser: Browser, served: Served, path: str, scheme: Scheme) -> None:
-    for width in (DESK, PHONE):
-        with eyes(browser, width, scheme) as person:
-            person.open(served.address + path)
-            person.page.eval_on_selector_all("details", "all => all.forEach(one => { one.open = true; })")
-            assert person.barriers() == []
-            assert person.overflow() <= 0
-            assert [said for said in person.complaints if "404" not in said] == []
+def test_every_page_is_accessible_at_every_width(
+    browser: Browser, served: Served, path: str, width: int, scheme: Scheme
+) -> None:
+    with eyes(browser, width, scheme) as person:
+        person.open(served.address + path)
+        person.page.eval_on_selector_all("details", "all => all.forEach(one => { one.open = true; })")
+        assert person.barriers() == []
+        assert person.overflow() <= 0
+        assert [said for said in person.complaints if "404" not in said] == []
 
 
 def test_every_control_is_reached_by_the_keyboard_and_seen_when_it_is(browser: Browser, served: Served) -> None:
@@ -119,7 +130,7 @@ def test_a_page_that_is_gone_says_since_when(browser: Browser, tmp_path: Path) -
             expect(person.page.locator("#updates")).to_have_text("")
 
 
-@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+@pytest.mark.parametrize("path", drawn([*PATHS.values()], 3), ids=PATHS)
 def test_without_javascript_there_is_as_much_to_see(browser: Browser, served: Served, path: str) -> None:
     with eyes(browser, script=False) as without, eyes(browser) as person:
         without.open(served.address + path)

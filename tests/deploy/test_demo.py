@@ -14,6 +14,7 @@ from demo.__main__ import main
 from demo.children import child
 from demo.options import command
 from tests.support.processes import SMALL_DRIVER
+from tests.support.seeds import in_turn
 from tests.support.terminal import CTRL_C, Terminal
 from tests.support.waiting import PATIENCE_S, wait_for
 from tidemark.command_line.main import run
@@ -29,6 +30,7 @@ SHOWN: Final = (r'id="traffic-table"', "late", "malformed")
 @pytest.mark.jvm
 @pytest.mark.broker
 @pytest.mark.long
+@in_turn(0, 2)
 def test_the_demo_ends_with_the_truth_and_leaves_its_page_and_its_warehouse(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from tests.deploy.files import ROOT, commands_of, section_of
 from tests.deploy.wheel import java_variables, run
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.kafka_cluster import Cluster
+from tests.support.seeds import in_turn
 from tests.support.topic_writer import Raw, send
 from tidemark.producers.encode import header
 
@@ -60,6 +61,7 @@ EVENTS = [
 ]
 
 
+@in_turn(1, 2)
 def test_the_page_leads_from_the_wheel_to_right_windows(
     broker: Cluster, wheel_environment: Path, tmp_path: Path
 ) -> None:

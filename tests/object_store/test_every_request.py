@@ -19,7 +19,7 @@ from demo.die_with_parent import dying_with_parent
 from tests.object_store.proxy import proxy
 from tests.object_store.writer import ROWS, act
 from tests.support.object_store import object_store
-from tests.support.seeds import SEED
+from tests.support.seeds import SEED, drawn
 from tests.support.waiting import wait_for
 from tidemark.pipeline.event_time.batch import EPOCH
 from tidemark.pipeline.tables.transactions import FENCED_APP
@@ -105,7 +105,7 @@ def rows_after(how: str, came: str, other: str) -> int:
 @pytest.mark.long
 @pytest.mark.parametrize("most", [2, pytest.param(ALL, marks=pytest.mark.nightly)], ids=["sample", "all"])
 @pytest.mark.parametrize("other", ["append", "merge", "fence"])
-@pytest.mark.parametrize("how", ["append", "replace", "merge", "fence"])
+@pytest.mark.parametrize("how", drawn(["append", "replace", "merge", "fence"], 2))
 def test_whatever_comes_between_two_requests_a_commit_counts_once(
     how: str, other: str, most: int, stage: Stage
 ) -> None:

@@ -1,5 +1,7 @@
 """The seed of a run selects some tests: other runs select others, and the night has all."""
 
+import pytest
+
 from tests.support.seeds import drawn, in_turn
 
 
@@ -14,6 +16,15 @@ def test_a_run_draws_as_many_as_it_is_given_and_leaves_the_others_to_the_night()
     assert {len(names(run, "nightly")) for run in runs} == {6}
     assert {value for run in runs for value in names(run, "drawn")} == {*range(9)}
     assert names(drawn(range(9), 3, 7), "drawn") == names(drawn(range(9), 3, 7), "drawn")
+
+
+def test_several_parameters_are_drawn_together_and_keep_their_id_and_marks() -> None:
+    values = [pytest.param(number, -number, id=str(number), marks=pytest.mark.slow) for number in range(3)]
+    params = drawn(values, 1)
+    assert [param.values for param in params] == [(0, 0), (1, -1), (2, -2)]
+    assert [param.id for param in params] == ["0", "1", "2"]
+    marks = [[mark.name for mark in param.marks] for param in params]
+    assert sorted(marks) == [["slow", "drawn"], ["slow", "nightly"], ["slow", "nightly"]]
 
 
 def test_samples_of_the_same_take_turns() -> None:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 
 HERE = Path(__file__).parent
-COUNT = 12
+COUNT = 8
 """Plans in a sample, each of other writers."""
 
 

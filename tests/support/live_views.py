@@ -9,9 +9,11 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pytest
 from deltalake import DeltaTable, QueryBuilder
 from duckdb_extensions import import_extension
 
+from tests.support.seeds import in_turn
 from tests.support.spark_reader import spark_reader
 from tests.support.warehouse import milliseconds
 from tidemark.pipeline.cli import main
@@ -55,6 +57,12 @@ READERS: dict[str, Callable[[str, str], pa.Table]] = {
     "duckdb": by_duckdb,
     "delta-rs": by_delta_rs,
 }
+
+
+def each_reader(number: int) -> pytest.MarkDecorator:
+    """Runs a test with each `reader`; with Spark, which takes the most time, in one of three runs, by its `number`."""
+    readers = [pytest.param(name, marks=[in_turn(number % 3, 3)] * (name == "spark")) for name in READERS]
+    return pytest.mark.parametrize("reader", readers)
 
 
 def cells(table: pa.Table, *names: str) -> list[tuple[Any, ...]]:

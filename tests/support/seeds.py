@@ -11,12 +11,16 @@ import pytest
 # Workers inherit the environment of the process that starts them.
 SEED: Final = int(os.environ.setdefault("TESTS_SEED", str(secrets.randbelow(1_000_000))))
 """`TESTS_SEED=<number> make test-all` repeats a run."""
+_PARAMETERS: Final = type(pytest.param())
 
 
 def drawn(values: Sequence[Any], count: int, seed: int = SEED) -> list[Any]:
-    """Returns parameters of a test, of which CI runs `count` that the seed selects; the night runs all."""
+    """Returns parameters of a test, of which CI runs `count` that the seed selects; the night runs all.
+
+    Each of `values` is a parameter, or a `pytest.param` of several with its id.
+    """
     chosen = Random(seed).sample(range(len(values)), count)
-    return [pytest.param(value, marks=_mark(is_drawn=index in chosen)) for index, value in enumerate(values)]
+    return [_marked(value, _mark(is_drawn=index in chosen)) for index, value in enumerate(values)]
 
 
 def in_turn(number: int, of: int, seed: int = SEED) -> pytest.MarkDecorator:
@@ -25,6 +29,12 @@ def in_turn(number: int, of: int, seed: int = SEED) -> pytest.MarkDecorator:
     It is for tests that are samples of the same.
     """
     return _mark(is_drawn=seed % of == number)
+
+
+def _marked(value: Any, mark: pytest.MarkDecorator) -> Any:
+    if isinstance(value, _PARAMETERS):
+        return pytest.param(*value.values, id=value.id, marks=(*value.marks, mark))
+    return pytest.param(value, marks=mark)
 
 
 def _mark(*, is_drawn: bool) -> pytest.MarkDecorator:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.conservation import violations
 from tests.support.live_views import READERS
+from tests.support.seeds import drawn
 from tests.support.warehouse import milliseconds, rows
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
 from tidemark.pipeline.event_time.reports import Report
@@ -49,7 +50,7 @@ WATERMARKS = [None, 3, 12, 12, 42, 42]
 """From before each batch."""
 
 
-@pytest.fixture(params=[1, 99], ids=["compacted", "as_it_is"])
+@pytest.fixture(params=drawn([1, 99], 1), ids=["compacted", "as_it_is"])
 def every(request: pytest.FixtureRequest) -> int:
     """Number of batches after which panes are compacted."""
     return int(request.param)

@@ -9,6 +9,7 @@ from deltalake.exceptions import DeltaError
 
 from tests.crash.store_faults import Refusal, refusing
 from tests.support.conservation import violations
+from tests.support.seeds import drawn
 from tests.support.warehouse import rows
 from tests.verify.site import LAST_THREE, POLICY, REPORTS, Event, Site
 from tidemark.pipeline.event_time.reports import Report
@@ -33,7 +34,7 @@ def shown(warehouse: Path) -> dict[str, list[str]]:
     return {name: sorted(str({**row, "users_sketch": None}) for row in rows(warehouse, name)) for name in NAMES}
 
 
-@pytest.fixture(params=[1, STANDARD.statement_panes], ids=["by panes", "by rows"])
+@pytest.fixture(params=drawn([1, STANDARD.statement_panes], 1), ids=["by panes", "by rows"])
 def small(request: pytest.FixtureRequest) -> Tuning:
     return Tuning(statement_panes=request.param, chunk_rows=3, statement_rows=3)
 

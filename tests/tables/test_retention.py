@@ -9,6 +9,7 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.support.parsed_settings import parsed_settings
+from tests.support.seeds import drawn
 from tests.support.warehouse import rows
 from tests.verify.plant import OF_RESULTS, alter, drop, notes, sentences
 from tests.verify.site import MINUTE, POLICY, REPORTS, Event, Site
@@ -45,7 +46,7 @@ def test_windows_are_removed_by_the_watermark_once_they_are_closed(tmp_path: Pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("corrected_first", [False, True])
+@pytest.mark.parametrize("corrected_first", drawn([False, True], 1))
 def test_the_laws_hold_of_what_is_left(tmp_path: Path, *, corrected_first: bool) -> None:
     policy = replace(POLICY, reports=tuple(one for one in REPORTS if one.windows.by_time and one.name != "sessions"))
     site = Site(tmp_path, policy).open()

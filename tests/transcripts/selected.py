@@ -1,7 +1,7 @@
 """Transcripts that the service plays in more ways than one, by name; and those that are drawn for a run.
 
-The pure core plays every transcript in the fast tests. The service plays those that a query plays in each run, and a
-third of the others.
+The pure core plays every transcript in the fast tests. The service plays half of those that a query plays, and a sixth
+of the others; it plays all by night.
 """
 
 import pytest
@@ -62,10 +62,10 @@ def selected(names: set[str]) -> list[Transcript]:
 
 
 def each(transcripts: list[Transcript]) -> pytest.MarkDecorator:
-    """Runs a test with each of the transcripts as `transcript`; a third of them are drawn for a run."""
+    """Runs a test with each `transcript`: half of a query's and a sixth of the others are drawn."""
     by_query = [one for one in transcripts if plays_by_query(one)]
     others = [one for one in transcripts if not plays_by_query(one)]
-    params = [*by_query, *drawn(others, -(-len(others) // 3))]
+    params = [*drawn(by_query, -(-len(by_query) // 2)), *drawn(others, -(-len(others) // 6))]
     return pytest.mark.parametrize("transcript", params, ids=_name)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
-from tests.support.seeds import SEED
+from tests.support.seeds import SEED, in_turn
 from tests.support.services import ANY_TIMESTAMP
 from tests.transcripts.looping import Loop, lives_of
 from tests.transcripts.random_transcript import random_transcript
@@ -18,7 +18,11 @@ pytestmark = pytest.mark.broker
 
 STEPS, LIVES = 12, (3, 4)
 ONCE_FAILED = 135
-SEEDS = [SEED, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (ONCE_FAILED, *range(SEED + 1, SEED + 9)))]
+OF_THE_NIGHT = (ONCE_FAILED, *range(SEED + 1, SEED + 9))
+SEEDS = [
+    pytest.param(SEED, marks=in_turn(0, 2)),
+    *(pytest.param(seed, marks=pytest.mark.nightly) for seed in OF_THE_NIGHT),
+]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -49,7 +49,6 @@ def test_a_table_that_a_start_is_making_is_not_lost(tmp_path: Path) -> None:
 def test_what_was_corrected_is_sound(tmp_path: Path) -> None:
     site = busy(tmp_path)
     site.batch(Event(2), Event(2.5, "eve", "/a"), Event(30, "ann")).batch(Event(200))
-    notes(tmp_path)
     site.correct()
     notes(tmp_path)
     site.compact()
@@ -67,7 +66,7 @@ def test_files_that_an_erasure_removes_meanwhile_are_no_violation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commits: int
 ) -> None:
     """Unless they stay missing. They are read more often than tables that change."""
-    busy(tmp_path)
+    play(Site(tmp_path, PAGE_VIEWS_ALONE).open())
     before, reads = warehouse_snapshot.read, iter(range(commits))
 
     def next_to_an_erasure(warehouse: str) -> WarehouseSnapshot:
