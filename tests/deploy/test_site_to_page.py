@@ -20,6 +20,7 @@ from tests.deploy.containers import HOST, Here
 from tests.deploy.first_hour_play import queries_while_it_runs, stop, survives_an_outage
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.chromium import chromium, window
+from tests.support.seeds import in_turn
 from tests.support.site import site
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import milliseconds, rows
@@ -33,7 +34,7 @@ SHORT: Final = {
     "TIDEMARK_TIME__BOUND": "2s",
     "TIDEMARK_TIME__ALLOWED_LATENESS": "10m",
     "TIDEMARK_TIME__IDLE_TIMEOUT": "5s",
-    "TIDEMARK_BATCH__INTERVAL": "200ms",
+    "TIDEMARK_BATCH__INTERVAL": "1s",
 }
 """A test does not wait for a minute to fire. On a slow machine no visit is too late."""
 PRODUCER: Final = ("--timeout=30s", "--late-by=1m", "--late-after=5s", "--silent-partition=3", "--silent-after=5s")
@@ -51,12 +52,13 @@ LIVE: Final = {
 """Texts of the first page, which appear by themselves."""
 DEAD: Final = {"#traffic": "page views", "#watermark": "watermark", "#ledger": "it balances"}
 """Texts that stay when the service has stopped."""
-VISITS = 3
+VISITS = 1
 
 
 @pytest.mark.jvm
 @pytest.mark.broker
 @pytest.mark.long
+@in_turn(0, 2)
 def test_who_visits_is_on_the_dashboard_and_the_commands_of_the_first_hour_work(tmp_path: Path) -> None:
     here = Here(tmp_path)
     warehouse = Path(here.variables("tidemark")["TIDEMARK_WAREHOUSE"])
