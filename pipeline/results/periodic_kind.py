@@ -5,6 +5,7 @@ commit for each batch.
 """
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from functools import partial
 from itertools import groupby
 from typing import Final
@@ -70,16 +71,18 @@ class PeriodicKind(WindowKind[WindowsDue]):
 
     def _chunks(self, due: WindowsToPublish, tables: SourceTables) -> Iterator[ResultChunk]:
         """Yields chunks of as many windows as have about `chunk_rows` rows; a window is never cut."""
+        # The table decides which rows are replaced, and not the earlier firings: a commit whose failure was reported
+        # may have landed, and after a reset of the watermark windows fire that had been published by a wrong clock.
+        last = highest(tables.results, c.WINDOW_END)
         rows, ends = list[pa.Table](), list[int]()
         pieces = [*due.pieces()]
         for piece in pieces:
-            corrections = self._corrections(piece.ends, tables)
+            where = _replaced_sql(piece.ends, last)
+            corrections = self._corrections(piece.ends, tables) if where else []
             files = self.files(tables.panes, due.batch, {c.PANE_START: piece.pane_range()})
             replaced = {c.WINDOW_END: (moment(piece.ends[0]), moment(piece.ends[-1]))}
             if not corrections and (written := self.by_executors(files, piece.sql, replaced)):
-                yield ResultChunk(
-                    written, _replaced_sql(piece.ends, tables.results), is_last=piece is pieces[-1] and not ends
-                )
+                yield ResultChunk(written, where, is_last=piece is pieces[-1] and not ends)
                 continue
             parts = [*piece.parts(statement_count(files.rows, self._tuning.statement_rows))]
             for part in parts:
@@ -87,10 +90,10 @@ class PeriodicKind(WindowKind[WindowsDue]):
                 ends += part.ends
                 is_last = piece is pieces[-1] and part is parts[-1]
                 if is_last or sum(map(len, rows)) > self._tuning.chunk_rows:
-                    yield ResultChunk(pa.concat_tables(rows), _replaced_sql(ends, tables.results), is_last)
+                    yield ResultChunk(pa.concat_tables(rows), _replaced_sql(ends, last), is_last)
                     rows, ends = [], []
         if ends:
-            yield ResultChunk(pa.concat_tables(rows), _replaced_sql(ends, tables.results), is_last=True)
+            yield ResultChunk(pa.concat_tables(rows), _replaced_sql(ends, last), is_last=True)
 
     def _rows(self, part: WindowsToPublish, corrections: Sequence[Row], panes: DeltaTable) -> pa.Table:
         made = self.result_rows(query(part.sql(Engine.DELTA_RS), panes=panes)).cast(self.spec.schema)
@@ -98,9 +101,7 @@ class PeriodicKind(WindowKind[WindowsDue]):
         return with_corrections(made, theirs, self.report, grows=False)
 
     def _corrections(self, ends: Sequence[int], tables: SourceTables) -> list[Row]:
-        """Returns the corrections of windows by their ends; empty if the table has no row that ends as late."""
-        if _replaced_sql(ends, tables.results) is None:
-            return []
+        """Returns the corrections of windows by their ends."""
         return [
             row for row in tables.applied.rows(self.report, ends[0] - 1, ends[-1]) if row[c.WINDOW_END_MS] in {*ends}
         ]
@@ -165,13 +166,8 @@ class CalendarKind(PeriodicKind):
         return _CALENDAR_SQL
 
 
-def _replaced_sql(ends: Sequence[int], results: DeltaTable) -> str | None:
-    """Returns the SQL condition for the rows that windows replace; None if they end after all rows of the table.
-
-    The table decides, and not the earlier firings: a commit whose failure was reported may have landed, and after a
-    reset of the watermark windows fire that had been published by a wrong clock.
-    """
-    last = highest(results, c.WINDOW_END)
+def _replaced_sql(ends: Sequence[int], last: datetime | None) -> str | None:
+    """Returns the SQL condition for the rows that windows replace; None if they end after `last`, as no row does."""
     return None if last is None or moment(ends[0]) > last else _with_ends_sql(ends)
 
 

@@ -31,9 +31,11 @@ class Publication:
         A large publication takes several commits, of which the last records it. If another commit comes first, all is
         made again from the newest table. Raises Replaced if a newer service has fenced a table.
         """
+        # After the versions of the tables were taken: erasures change panes first and the tables afterwards.
+        self._panes.update_incremental()
         for name, firing in firings.items():
             while not self._publish(name, firing, batch):
-                pass
+                self._panes.update_incremental()
 
     def _publish(self, name: str, firing: Firing, batch: int) -> bool:
         """Returns False if another commit was first, or an erasure deleted files that were being read."""
@@ -41,8 +43,6 @@ class Publication:
         results.handle.refuse_if_fenced(batch)  # else this publication could be skipped because of a newer service's
         if results.published.batch >= batch:  # an earlier attempt failed at another table, or landed late
             return True
-        # After the table's version is taken: erasures change panes first and the table afterwards.
-        self._panes.update_incremental()
         applied = AppliedCorrections(self._warehouse, results.handle.last(CORRECTED_APP))
         try:
             plan = self._kinds[name].plan(firing, batch, SourceTables(self._panes, results.handle.table, applied))

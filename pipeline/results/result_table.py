@@ -53,9 +53,7 @@ class Results:
     @property
     def published(self) -> PublicationState:
         """Progress of the publication, in the handle's version of the table."""
-        return PublicationState(
-            self.handle.last(PUBLISHED_APP), rules.as_number(self.handle.table.transaction_version(CLOSED_APP))
-        )
+        return PublicationState(self.handle.last(PUBLISHED_APP), rules.as_number(self.handle.transaction(CLOSED_APP)))
 
     def put(self, rows: Rows, where: str | None, batch: int, transactions: Sequence[Transaction] = ()) -> bool:
         """Appends rows, or replaces rows that fulfil the SQL condition `where`, on the version they were made from.

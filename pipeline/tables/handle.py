@@ -25,7 +25,7 @@ from tidemark.pipeline.tables.fencing import refuse_if_fenced
 from tidemark.pipeline.tables.files import Files, discard
 from tidemark.pipeline.tables.schemas import TableSpec, is_table
 from tidemark.pipeline.tables.store_errors import one_line
-from tidemark.pipeline.tables.transactions import AMENDED_APP, FENCED_APP, version_of
+from tidemark.pipeline.tables.transactions import AMENDED_APP, FENCED_APP
 
 _OUTDATED: Final = re.compile("not found|Invalid table version")
 TOKEN: Final = "tidemark.token"  # noqa: S105 - it names a commit, it opens nothing
@@ -40,6 +40,9 @@ class Handle:
         """Opens the newest version of the table, or the given one."""
         self.table = DeltaTable(uri, version=version)
         self._is_checked = False
+        self._transactions = dict[str, int | None]()
+        """The last transactions by application, as far as they were read, as of the version below."""
+        self._read_at = -1
 
     @classmethod
     def of(cls, spec: TableSpec, warehouse: str) -> Self:
@@ -49,7 +52,17 @@ class Handle:
 
     def last(self, app: str) -> int:
         """Returns the version of an application's last transaction, 0 if there is no transaction."""
-        return version_of(self.table, app)
+        return self.transaction(app) or 0
+
+    def transaction(self, app: str) -> int | None:
+        """Returns the version of an application's last transaction, None if there is no transaction.
+
+        delta-rs reads a part of the log for each, so they are kept until other writers may have set them.
+        """
+        self._forget_older_transactions()
+        if app not in self._transactions:
+            self._transactions[app] = self.table.transaction_version(app)
+        return self._transactions[app]
 
     def amending(self) -> Transaction:
         """Returns the transaction by which verbs, retention and fences exclude one another.
@@ -150,6 +163,7 @@ class Handle:
         """
         if by is not None:
             self.refuse_if_fenced(by)
+        self._forget_older_transactions()
         seen, token = self.table.version(), uuid.uuid4().hex
         properties = CommitProperties(
             custom_metadata={TOKEN: token}, max_commit_retries=retries, app_transactions=list(transactions)
@@ -162,6 +176,8 @@ class Handle:
         if self.table.version() == seen:  # there was nothing to do, unless the table has moved on
             return self.refresh() == seen
         self._is_checked = self._is_checked and retries == 0
+        self._transactions |= {transaction.app_id: transaction.version for transaction in transactions}
+        self._read_at = seen + 1  # older than the table's version if others have landed between
         sync(self.table.table_uri, range(seen + 1, self.table.version() + 1))
         return True
 
@@ -187,6 +203,11 @@ class Handle:
         if not self._is_checked:
             refuse_if_fenced(self.table, by)
             self._is_checked = True
+
+    def _forget_older_transactions(self) -> None:
+        if self._read_at != self.table.version():
+            self._transactions.clear()
+            self._read_at = self.table.version()
 
     def _without_comments(self, schema: pa.Schema) -> pa.Schema:
         """Returns a schema of rows without the comments of columns that have one in the table.

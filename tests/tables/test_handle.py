@@ -1,5 +1,6 @@
 """A handle commits at exactly the version after the version that it loaded; late or unanswered commits count once."""
 
+import random
 import shutil
 from collections.abc import Callable
 from itertools import product
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, Transaction, write_deltalake
 
+from tests.support.seeds import SEED
 from tidemark.pipeline.errors import Replaced
 from tidemark.pipeline.event_time.batch import EPOCH
 from tidemark.pipeline.tables import handle as handle_module
@@ -194,6 +196,32 @@ def test_a_commit_that_was_reported_as_failed_and_lands_later_excludes_its_repet
     assert not handle.swap(ROWS, by=None, transactions=mark)
     assert handle.last("mine") == 7, "now its writer knows"
     assert count(uri) == 10
+
+
+def test_a_handle_knows_the_transactions_of_its_version_whoever_set_them(
+    uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(SEED)
+    handles, apps = [Handle(uri), Handle(uri)], ["mine", "theirs"]
+    for number in range(1, 40):
+        handle, mark = chance.choice(handles), [Transaction(chance.choice(apps), number)]
+        match chance.choice(["swap", "retry", "refresh", "vacuum", "lost answer"]):
+            case "swap":
+                handle.swap(ROWS, by=None, transactions=mark)
+            case "retry":
+                handle.swap(ROWS, by=None, transactions=mark, retries=3)
+            case "refresh":
+                handle.refresh()
+            case "vacuum":
+                handle.vacuum()
+            case "lost answer":
+                failing(monkeypatch, write_deltalake)
+                handle.swap(ROWS, by=None, transactions=mark)
+        for each in handles:
+            reader = DeltaTable(uri, version=each.table.version())
+            assert {app: each.transaction(app) for app in apps} == {
+                app: reader.transaction_version(app) for app in apps
+            }
 
 
 def test_a_repetition_that_is_first_keeps_out_what_was_reported_as_failed(
