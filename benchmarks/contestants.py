@@ -75,7 +75,10 @@ def contestants(
             Contestant(Job.FLINK_SQL, "Flink, SQL, ten windows", reports=Reports.SITE),
             Contestant(Job.FLINK_SQL, "Flink, SQL, eight windows", reports=Reports.ALL_KEYS),
         ],
-        Job.FLINK_DATASTREAM: [Contestant(Job.FLINK_DATASTREAM, "Flink, DataStream")],
+        Job.FLINK_DATASTREAM: [
+            Contestant(Job.FLINK_DATASTREAM, "Flink, DataStream"),
+            Contestant(Job.FLINK_DATASTREAM, "Flink, DataStream, ten windows", reports=Reports.SITE),
+        ],
         Job.DEFAULTS: _defaults(),
     }
     return [contestant for job in by_job if job in jobs for contestant in by_job[job]]

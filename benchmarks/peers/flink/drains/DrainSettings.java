@@ -4,7 +4,7 @@ import java.util.Map;
 
 /**
  * The topic and settings of a drain. Schemas are Avro JSON; times are milliseconds; consumer options are Kafka's.
- * `keys` is the key of each result table, empty for a table without a key; the DataStream job has the first one only.
+ * `keys` is the key of each result table, empty for a table without a key.
  * An unbounded drain continues at the end of the topic, until the process ends. A tolerant job skips malformed records,
  * and in SQL counts an event_id once; for it a partition without events for the time `idleness` is idle.
  */

@@ -2,7 +2,7 @@ package drains;
 
 import org.apache.flink.api.java.tuple.Tuple3;
 
-/** User, event time in milliseconds, and whether it is a click: a tuple, because Flink serializes tuples fastest. */
+/** Key, event time in milliseconds, and whether it is a click: a tuple, because Flink serializes tuples fastest. */
 @SuppressWarnings("unchecked") // a tuple copies itself as any type
 public class Event extends Tuple3<String, Long, Boolean> {
     private static final long serialVersionUID = 1;
@@ -11,11 +11,11 @@ public class Event extends Tuple3<String, Long, Boolean> {
     public Event() {
     }
 
-    Event(String user, long time, boolean click) {
-        super(user, time, click);
+    Event(String key, long time, boolean click) {
+        super(key, time, click);
     }
 
-    String user() {
+    String key() {
         return f0;
     }
 
