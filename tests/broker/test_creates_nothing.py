@@ -12,6 +12,7 @@ from demo.broker import Broker
 from tests.support.brief_java import BRIEF_JVM
 from tests.support.waiting import wait_for
 from tidemark.pipeline import cli
+from tidemark.pipeline.runtime.scratch import own_folder
 from tidemark.producers import cli as producers_cli
 
 pytestmark = pytest.mark.slow
@@ -30,6 +31,7 @@ def scratch(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFa
     """Returns the folder of temporary files, such as a checkpoint; removes the person's own settings."""
     for name in [name for name in os.environ if name.startswith("TIDEMARK_") and name != "TIDEMARK_JARS_CACHE"]:
         monkeypatch.delenv(name)
+    own_folder()  # of this process, which keeps it until its end
     folder = tmp_path_factory.mktemp("scratch")
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     return folder
