@@ -13,6 +13,7 @@ from tidemark.pipeline.errors import SetUpError, Unreachable
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.fold.casts_of_texts import require_no_cast_of_text
 from tidemark.pipeline.fold.dimension_columns import require_single_values
+from tidemark.pipeline.fold.field_values import require_values
 from tidemark.pipeline.fold.fold_plan import FoldPlan
 from tidemark.pipeline.fold.pseudonym_columns import ToPseudonym, pseudonymizer
 from tidemark.pipeline.fold.record_columns import BatchContext, needed_fields
@@ -173,12 +174,14 @@ def plan_fold(
     """
     sql = {f"reports.{report.name}.where": report.where for report in policy.reports}
     sql |= {f"dimensions.{one.name}": one.sql for one in policy.dimensions if not one.zone}
+    sql |= {f"measures.{one.name}": one.sql for one in policy.field_measures}
     conditions = {name: text for name, text in {**sql, "time.marker": policy.strategy.marker}.items() if text}
     no_records = spark.createDataFrame([], "key binary, value binary, partition int, offset long, kafka_timestamp long")
-    if policy.dimensions:
+    if policy.dimensions or policy.field_measures:
         events = reader(schemas, *needed_fields(policy))
         fields = decoded(no_records, events.plan).select(*events.columns)
         require_single_values(fields, events.missing, policy.dimensions)
+        require_values(fields, events.missing, policy.field_measures)
     try:
         plan = FoldPlan(schemas, policy, partitions, to_pseudonym, chunk_bytes=tuning.chunk_bytes)
         plan.fold(decoded(no_records, plan.decoding_plan), BatchContext(None, 0))
@@ -188,7 +191,7 @@ def plan_fold(
     except (AnalysisException, ParseException) as error:
         reason = str(error).strip().splitlines()[0]
         names = " or ".join(conditions)
-        what = "condition or dimension" if policy.dimensions else "condition"
+        what = "condition, dimension or measure" if policy.dimensions or policy.field_measures else "condition"
         subject = f"{names} is no {what} on an event" if names else "the schemas cannot be read"
         raise SetUpError(f"{subject}: {reason}") from error
     return plan

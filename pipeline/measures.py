@@ -38,6 +38,14 @@ class Display(StrEnum):
 
     The greatest of such texts is the latest, in every engine. It has a column of its own.
     """
+    EXACT = "exact"
+    """A whole number divided by 10 ** `digits`; null for `NO_NUMBER`."""
+    AVERAGE = "average"
+    """The first part divided by 10 ** `digits` and by the second; null if that is 0. Both have columns of their own."""
+
+
+NO_NUMBER: Final[Mapping[Join, int]] = {Join.SUM: 0, Join.MIN: 2 * 10**18, Join.MAX: -2 * 10**18}
+"""The value of a part without a number, which changes no other; a minimum or maximum cannot have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,25 +85,36 @@ class Part:
     aggregates: tuple[Aggregate, ...] = ()
     if_null: str = ""
     """SQL of the value in rows of `panes` that an older version wrote without this column; of any engine."""
+    column: str = ""
+    """Its column in a fold, if columns of `panes` are shared by parts of several reports."""
+    is_exact: bool = False
+    """Whether a sum over many batches may exceed 64 bits, which must be an error."""
+
+    @property
+    def folded(self) -> str:
+        """Its column in a fold."""
+        return self.column or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A column of results. Its value is that of its first part, unless it has SQL of its own."""
+    """A column of results. Its value is made of its parts, unless it has SQL of its own."""
 
     name: str
     parts: tuple[Part, ...]
     display: Display = Display.NUMBER
     by: str = ""
     """The field that batches are grouped by for this measure, in addition to the report's keys."""
-    state: str = ""
-    """The column of results that stores the joined parts, if the measure displays another value."""
+    states: tuple[str, ...] = ()
+    """The columns of results that store the joined parts, if the measure displays another value."""
     sql: str = ""
     """SQL over the panes of a window, if no part is the measure; corrections and live views cannot compute it."""
     of_sessions: bool = False
     """Whether it counts users' sessions: panes keep the users, and a window reads the events of a gap before it."""
     is_anywhere: bool = False
     """Whether sessions and count windows can have it, in addition to windows of time."""
+    digits: int = 0
+    """The number of decimal digits of its numbers."""
 
     @property
     def part(self) -> Part:
@@ -103,9 +122,14 @@ class Measure:
         return Part(self.name, "int64", Join.SUM, "", "0") if self.sql else self.parts[0]
 
     @property
+    def stored(self) -> dict[str, Part]:
+        """The joined parts that results store, by their columns."""
+        return dict(zip(self.states, self.parts, strict=True)) if self.states else {self.name: self.part}
+
+    @property
     def adds_up(self) -> bool:
         """Whether the values of several rows may be added up."""
-        return self.part.join is Join.SUM
+        return self.part.join is Join.SUM and self.display is not Display.AVERAGE
 
 
 COUNTS: Final = (
@@ -140,10 +164,15 @@ MEASURES: Final[Mapping[str, Measure]] = {
         Measure(c.PAGE_VIEWS, COUNTS[:1], is_anywhere=True),
         Measure(c.CLICKS, COUNTS[1:2], is_anywhere=True),
         Measure(c.EVENTS, COUNTS[2:], is_anywhere=True),
-        Measure(c.UNIQUE_USERS, (_USERS,), Display.ESTIMATE, by=c.USER_ID, state=c.USERS_SKETCH),
+        Measure(c.UNIQUE_USERS, (_USERS,), Display.ESTIMATE, by=c.USER_ID, states=(c.USERS_SKETCH,)),
         Measure(c.SESSIONS_BEGUN, TIMES, by=c.USER_ID, sql=_SESSIONS_BEGUN_SQL, of_sessions=True),
         Measure(
-            c.LAST_PAGE_URL, (_LAST_PAGE,), Display.TEXT_AFTER_TIME, by=c.PAGE_URL, state=c.LAST_PAGE, is_anywhere=True
+            c.LAST_PAGE_URL,
+            (_LAST_PAGE,),
+            Display.TEXT_AFTER_TIME,
+            by=c.PAGE_URL,
+            states=(c.LAST_PAGE,),
+            is_anywhere=True,
         ),
         Measure(c.FIRST_SEEN, TIMES[:1], Display.MOMENT, is_anywhere=True),
         Measure(c.LAST_SEEN, TIMES[1:], Display.MOMENT, is_anywhere=True),

@@ -165,6 +165,8 @@ def _added(event: Row, consumer: Consumer, missed: Sequence[Window], final: int)
     position = {name: event[name] for name in (c.TOPIC, c.PARTITION, c.OFFSET)}
     counts = {c.PAGE_VIEWS: int(kind == VISIT), c.CLICKS: int(kind == CLICK), c.LATE_EVENTS: 1}
     fixed = {c.REPORT: consumer.name, c.EVENT_TIME: event[c.TIME], **position, **keys, **counts, c.CLOSED_UNTIL: final}
+    if not isinstance(consumer, UserTotals):
+        fixed |= consumer.parts_of(event)
     return [{**fixed, c.WINDOW_START_MS: start, c.WINDOW_END_MS: end} for start, end in missed]
 
 

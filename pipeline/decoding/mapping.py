@@ -205,7 +205,8 @@ def _inner_leaf(name: str, aligned: Alignment, outside: int) -> _Leaf | None:
         return None
     *_, field = along(names[:outside], aligned.fields)
     read, inside = aligned.type_of(field), names[outside:]
-    return _Leaf(name, field, read, inside, type_inside(read, inside, f"a dimension has the path {name}"), ())
+    kind = type_inside(read, inside, f"a dimension or measure has the path {name}")
+    return _Leaf(name, field, read, inside, kind, ())
 
 
 def _read_as(role: str, name: str, written: Sequence[Any]) -> Any:

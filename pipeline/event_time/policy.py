@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Final
 
 from tidemark.pipeline.event_time.dimensions import Dimension
+from tidemark.pipeline.event_time.field_measures import FieldMeasure
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.strategies import Strategy
 from tidemark.pipeline.event_time.user_totals import UserTotals
@@ -93,3 +94,8 @@ class Policy:
     def dimensions(self) -> list[Dimension]:
         """The dimensions of all reports, each once."""
         return [*dict.fromkeys(dimension for report in self.reports for dimension in report.dimensions)]
+
+    @property
+    def field_measures(self) -> list[FieldMeasure]:
+        """The measures of fields of all reports, each once."""
+        return [*dict.fromkeys(measure for report in self.reports for measure in report.field_measures)]

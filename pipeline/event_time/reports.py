@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.dimensions import STORED, Dimension, Type
+from tidemark.pipeline.event_time.field_measures import FieldMeasure, measures_of
 from tidemark.pipeline.event_time.windows.base import Terms
 from tidemark.pipeline.measures import COUNTS, MEASURES, TIMES, Display, Join, Measure, Part
 
@@ -32,16 +33,19 @@ class Report(Terms):
     where: str = ""
     """SQL condition over an event's fields; only events that fulfil it belong to the report."""
     measures: tuple[str, ...] = ("page_views", "clicks")
-    """Names of `MEASURES`: the columns of the table in addition to keys and windows."""
+    """Names of `MEASURES` and of its own: the columns of the table in addition to keys and windows."""
     session_gap_ms: int = 0
     closed_before_ms: int = rules.NO_WATERMARK
     dimensions: tuple[Dimension, ...] = ()
     """The keys that are dimensions, in the order of their names."""
+    field_measures: tuple[FieldMeasure, ...] = ()
+    """The measures of fields, which are its own, in the order of their names."""
 
     @property
     def chosen_measures(self) -> tuple[Measure, ...]:
         """The definitions of its measures."""
-        return tuple(MEASURES[name] for name in self.measures)
+        own = {measure.name: measure for measure in measures_of(self.field_measures)}
+        return tuple(own[name] if name in own else MEASURES[name] for name in self.measures)
 
     @property
     def sums(self) -> list[str]:
@@ -92,6 +96,14 @@ class Report(Terms):
         """Returns the values of the keys in a row of `panes` or `corrections`."""
         stored = {dimension.name: dimension.type.value_of(pane[name]) for dimension, name in self._stored()}
         return tuple(stored[key] if key in stored else pane[key] for key in self.keys)
+
+    def parts_of(self, event: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the columns of `corrections` with the measures of fields, of an event with the columns of a fold."""
+        columns = dict[str, Any]()
+        for definition, measure in zip(self.field_measures, measures_of(self.field_measures), strict=True):
+            values = definition.parts_of(event[definition.column], event[c.TIME])
+            columns |= {part.name: value for part, value in zip(measure.parts, values, strict=True)}
+        return columns
 
     @property
     def pane_keys(self) -> tuple[str, ...]:

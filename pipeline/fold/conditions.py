@@ -5,15 +5,16 @@ Kafka record has too, or like a column of ours.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.pipeline import columns as c
-from tidemark.pipeline.event_time.dimensions import Dimension
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.fold.dimension_columns import text_of
+from tidemark.pipeline.fold.field_values import value_of
 from tidemark.pipeline.fold.selection import Selection
 from tidemark.pipeline.runtime.pyspark_internals import null_if_it_fails
 
@@ -30,27 +31,33 @@ def condition_names(policy: Policy) -> dict[str, str]:
     return {sql: f"condition_{index}" for index, sql in enumerate(sorted(filter(None, conditions)))}
 
 
+def own_values(policy: Policy) -> dict[str, Column]:
+    """Returns the values of dimensions and of measures over the fields of an event, by their columns in a fold."""
+    texts = {dimension.column: text_of(dimension) for dimension in policy.dimensions}
+    return texts | {measure.column: value_of(measure) for measure in policy.field_measures}
+
+
 def fields_and_conditions(
     others: Mapping[str, Column],
     fields: Sequence[Column],
     names: Sequence[str],
     conditions: Mapping[str, str],
-    dimensions: Sequence[Dimension] = (),
+    values: Mapping[str, Column] = MappingProxyType({}),
     *,
     keeps_fields: bool = False,
 ) -> list[Selection]:
     """Returns selections that add an event's own fields and the values of `conditions` to the columns `others`.
 
-    `fields` are the event's, and have `names`; `conditions` maps SQL to the name of its column. The texts of
-    `dimensions` are added, too. `keeps_fields` adds all fields as a struct.
+    `fields` are the event's, and have `names`; `conditions` maps SQL to the name of its column. `values`,
+    over the event's fields, are added by their names, too. `keeps_fields` adds all fields as a struct.
     """
     own = [name for name in names if name in _OWN]
-    if not conditions and not dimensions and not keeps_fields:
+    if not conditions and not values and not keeps_fields:
         return [
             Selection([*_named(others), *(field for field, name in zip(fields, names, strict=True) if name in own)])
         ]
     evaluated = [_where_it_succeeds(F.expr(sql)).alias(name) for sql, name in conditions.items()]
-    evaluated += [_where_it_succeeds(text_of(dimension)).alias(dimension.column) for dimension in dimensions]
+    evaluated += [_where_it_succeeds(value).alias(name) for name, value in values.items()]
     struct = [F.struct(*(F.col(f"`{name}`") for name in names)).alias(FIELDS)] if keeps_fields else []
     kept = [F.col(f"`{_RECORD}`.{name}").alias(name) for name in others]
     return [

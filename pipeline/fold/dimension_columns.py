@@ -13,34 +13,43 @@ from tidemark.pipeline import columns as c
 from tidemark.pipeline.decoding.sql_words import outside_of_texts
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time.dimensions import Dimension, Type
+from tidemark.pipeline.event_time.field_measures import FieldMeasure
+from tidemark.pipeline.event_time.policy import Policy
 
-_PARTS: Final = (ArrayType, MapType, StructType)
+PARTS: Final = (ArrayType, MapType, StructType)
+"""Types of several values."""
 _SPARK_TYPES: Final = {Type.TEXT: "string", Type.INTEGER: "bigint", Type.BOOLEAN: "boolean", Type.DATE: "date"}
 
 
-def named_sql_of(dimensions: Sequence[Dimension]) -> str:
-    """Returns SQL that names the fields that dimensions need, without the dotted paths."""
-    return ", ".join(dimension.sql or dimension.path for dimension in dimensions if "." not in dimension.path)
+def sources_of(policy: Policy) -> list[Dimension | FieldMeasure]:
+    """Returns all dimensions and measures of fields of a policy."""
+    return [*policy.dimensions, *policy.field_measures]
 
 
-def paths_of(dimensions: Sequence[Dimension]) -> list[str]:
-    """Returns the dotted paths of dimensions."""
-    return [dimension.path for dimension in dimensions if "." in dimension.path]
+def named_sql_of(sources: Sequence[Dimension | FieldMeasure]) -> str:
+    """Returns SQL that names the fields that dimensions and measures need, without the dotted paths."""
+    return ", ".join(source.sql or source.path for source in sources if "." not in source.path)
 
 
-def value_of(dimension: Dimension) -> Column:
-    """Returns the value over the fields of an event, before it gets the dimension's type."""
-    if dimension.path:
-        return F.col(f"`{dimension.path}`")
-    if not dimension.zone:
-        return F.expr(dimension.sql)
-    local = f"from_utc_timestamp(timestamp_millis({c.EVENT_TIME}), '{dimension.zone}')"
-    return F.expr(outside_of_texts(dimension.sql, lambda sql: re.sub(rf"(?i)\b{c.EVENT_TIME}\b", local, sql)))
+def paths_of(sources: Sequence[Dimension | FieldMeasure]) -> list[str]:
+    """Returns the dotted paths of dimensions and measures, each once."""
+    return [*dict.fromkeys(source.path for source in sources if "." in source.path)]
+
+
+def source_of(path: str, sql: str, zone: str = "") -> Column:
+    """Returns the value over the fields of an event: at a path, or of SQL in which times are local in `zone`."""
+    if path:
+        return F.col(f"`{path}`")
+    if not zone:
+        return F.expr(sql)
+    local = f"from_utc_timestamp(timestamp_millis({c.EVENT_TIME}), '{zone}')"
+    return F.expr(outside_of_texts(sql, lambda text: re.sub(rf"(?i)\b{c.EVENT_TIME}\b", local, text)))
 
 
 def text_of(dimension: Dimension) -> Column:
     """Returns the value as the text that `Type.value_of` reads; null if it does not fit the type."""
-    return value_of(dimension).try_cast(_SPARK_TYPES[dimension.type]).cast("string")
+    source = source_of(dimension.path, dimension.sql, dimension.zone)
+    return source.try_cast(_SPARK_TYPES[dimension.type]).cast("string")
 
 
 def require_single_values(events: DataFrame, missing: Collection[str], dimensions: Sequence[Dimension]) -> None:
@@ -52,11 +61,11 @@ def require_single_values(events: DataFrame, missing: Collection[str], dimension
         if dimension.path in missing:
             raise SetUpError(f"dimensions.{dimension.name} is {dimension.path}, which no schema of the topic has")
         try:
-            kind = events.select(value_of(dimension)).schema[0].dataType
+            kind = events.select(source_of(dimension.path, dimension.sql, dimension.zone)).schema[0].dataType
         except (AnalysisException, ParseException) as error:
             reason = str(error).strip().splitlines()[0]
             raise SetUpError(f"dimensions.{dimension.name} cannot be computed of an event: {reason}") from error
-        if isinstance(kind, _PARTS):
+        if isinstance(kind, PARTS):
             raise SetUpError(
                 f"dimensions.{dimension.name} is {kind.simpleString()}: a dimension is one value, so name a field "
                 "inside, or choose one in SQL"

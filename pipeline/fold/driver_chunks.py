@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.dimensions import DIMENSION
 from tidemark.pipeline.event_time.event_ids import Longs
+from tidemark.pipeline.event_time.field_measures import TEXT_OF
 from tidemark.pipeline.event_time.reports import KEYS
 from tidemark.pipeline.fold.duplicates import PARTITION_STEP
 from tidemark.pipeline.fold.rejected_fields import POSITION
@@ -65,7 +66,7 @@ def slices(rows: pa.Table, chunk_bytes: int) -> Iterator[pa.Table]:
 def spark_chunks(folded: DataFrame, size_bytes: int, chunk_bytes: int) -> Iterator[pa.Table]:
     """Yields the rows of a fold, about `size_bytes` of them, in chunks of about `chunk_bytes`."""
     jobs = _job_count(size_bytes, chunk_bytes)
-    spread_by = [name for name in folded.columns if name in _SPREAD_BY or name.startswith(DIMENSION)]
+    spread_by = [name for name in folded.columns if name in _SPREAD_BY or name.startswith((DIMENSION, TEXT_OF))]
     job_of_row = F.pmod(F.xxhash64(*spread_by), F.lit(jobs))
     for job in range(jobs):
         yield from slices((folded if jobs == 1 else folded.where(job_of_row == job)).toArrow(), chunk_bytes)

@@ -17,6 +17,7 @@ from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.fold.grouped_records import REJECTED_RECORD
 from tidemark.pipeline.fold.grouping_sets import Groupings
+from tidemark.pipeline.fold.outputs import stored_keys
 from tidemark.pipeline.measures import Join
 
 _BOUNDS_SQL: Final = "pane bigint, window_start bigint, window_end bigint"
@@ -61,15 +62,16 @@ def panes_frame(
 def _counts(rows: DataFrame, consumer: Consumer, groups: Groupings) -> DataFrame:
     is_late = F.col(c.FLAGS).isin(sorted(groups.late(consumer)))
     position = [c.RECORD_POSITION] if consumer.keeps_events else []
-    keys = {consumer.stored(name): F.col(name) for name in consumer.fold_keys}
-    names = [name for name in (*position, *(part.name for part in consumer.parts)) if name not in keys]
+    keys = {consumer.stored(name): F.col(name) for name in stored_keys(consumer)}
+    parts = {part.name: F.col(part.folded).alias(part.name) for part in consumer.parts if part.name not in keys}
     pane, shift_ms, pane_ms = F.col(c.PANE_START), consumer.shift_ms, consumer.pane_ms
     if not consumer.keeps_events:
         pane = F.expr(f"(({c.PANE_START} + {shift_ms}) div {pane_ms}) * {pane_ms} - {shift_ms}")
     return rows.select(
         pane.alias(c.PANE_START),
         *(column.alias(name) for name, column in keys.items()),
-        *dict.fromkeys(names),
+        *position,
+        *parts.values(),
         F.when(is_late, F.col(c.RECORDS)).otherwise(0).cast("long").alias(c.LATE_EVENTS),
     )
 

@@ -38,8 +38,9 @@ class GroupedRecords:
             [consumer for consumer in consumers if groupings.of(consumer) == index]
             for index in range(len(groupings.sets))
         ]
-        parts = dict.fromkeys(part for consumer in consumers for part in consumer.parts if part.join is not Join.SKETCH)
-        self._aggregates = [*dict.fromkeys(aggregate for part in parts for aggregate in part.aggregates)]
+        used = (part for consumer in consumers for part in consumer.parts if part.join is not Join.SKETCH)
+        parts = {part.folded: part for part in used}
+        self._aggregates = [*dict.fromkeys(aggregate for part in parts.values() for aggregate in part.aggregates)]
         self._inputs = [*dict.fromkeys(aggregate.input for aggregate in self._aggregates)]
         names = [GROUP, REJECTED, MOVING_TIME, AGE, *groupings.keys, *self._inputs]
         self._judged = Selection([*map(F.col, names)])
@@ -56,8 +57,8 @@ class GroupedRecords:
             "checks": CHECKS,
             "last_counted": int(Check.PARTLY_LATE),
         }
-        self.part_names = [part.name for part in parts]
-        self.part_columns = [_part_column(part, own) for part in parts]
+        self.part_names = [*parts]
+        self.part_columns = [_part_column(part, own) for part in parts.values()]
         """The columns of the parts over the rows that `apply` returns."""
 
     def apply(self, keyed: DataFrame) -> DataFrame:
@@ -89,5 +90,6 @@ def fold_records(judged: DataFrame, spec: Mapping[str, Any]) -> DataFrame:
 
 def _part_column(part: Part, own: Sequence[Sequence[Consumer]]) -> Column:
     """Returns the values of a part, null in rows of sets whose consumers do not have it."""
-    sets = [index for index, consumers in enumerate(own) if any(part in consumer.parts for consumer in consumers)]
-    return F.when(F.col(c.GROUPING).isin(sets), F.expr(part.fold)).alias(part.name)
+    names = [{each.folded for consumer in consumers for each in consumer.parts} for consumers in own]
+    sets = [index for index, of_set in enumerate(names) if part.folded in of_set]
+    return F.when(F.col(c.GROUPING).isin(sets), F.expr(part.fold)).alias(part.folded)

@@ -11,6 +11,7 @@ from tidemark.pipeline.decoding.wire_format import reasons_by_schema
 from tidemark.pipeline.event_time import lateness, rules
 from tidemark.pipeline.event_time.checks import DETAILS, Check, reason_of
 from tidemark.pipeline.event_time.event_ids import Ids
+from tidemark.pipeline.event_time.field_measures import NUMBERS, TEXT_OF, TEXTS
 from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.event_time.reports import PANE_KEYS
 from tidemark.pipeline.event_time.user_totals import UserTotals
@@ -24,6 +25,8 @@ _OPTIONAL_COLUMNS: Final = {
     **dict.fromkeys(PANE_KEYS, pa.string()),
     **dict.fromkeys((c.RECORD_POSITION, c.SESSIONS, c.WINDOW_START_MS, c.WINDOW_END_MS), pa.int64()),
     **{part.name: pa.type_for_alias(part.type) for part in PARTS},
+    **dict.fromkeys(NUMBERS, pa.int64()),
+    **dict.fromkeys(TEXTS, pa.string()),
 }
 """Columns of `panes` that are null if a consumer does not need them."""
 
@@ -60,11 +63,16 @@ def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
     return pa.table(
         {
             c.PANE_START: pane,
-            **{consumer.stored(name): rows[name] for name in (*consumer.fold_keys, *position)},
-            **{part.name: rows[part.name] for part in consumer.parts if part.join is not Join.SKETCH},
+            **{consumer.stored(name): rows[name] for name in (*stored_keys(consumer), *position)},
+            **{part.name: rows[part.folded] for part in consumer.parts if part.join is not Join.SKETCH},
             c.LATE_EVENTS: pc.if_else(is_late, rows[c.RECORDS], 0),
         }
     )
+
+
+def stored_keys(consumer: Consumer) -> list[str]:
+    """Returns the keys of a consumer's fold that its panes may have: measures of texts have them in their parts."""
+    return [key for key in consumer.fold_keys if not key.startswith(TEXT_OF)]
 
 
 def _added_up(rows: pa.Table, consumer: Consumer) -> pa.Table:

@@ -13,13 +13,13 @@ from tidemark.pipeline.decoding.projection import UNKNOWN_TYPE
 from tidemark.pipeline.decoding.wire_format import frame
 from tidemark.pipeline.event_time import lateness, rules
 from tidemark.pipeline.event_time.checks import Check, is_counted, moves_watermark
-from tidemark.pipeline.event_time.dimensions import Dimension
 from tidemark.pipeline.event_time.policy import Policy
-from tidemark.pipeline.fold.conditions import condition_names, fields_and_conditions
+from tidemark.pipeline.fold.conditions import condition_names, fields_and_conditions, own_values
 from tidemark.pipeline.fold.dead_letter_reader import stored_keys
-from tidemark.pipeline.fold.dimension_columns import named_sql_of, paths_of
+from tidemark.pipeline.fold.dimension_columns import named_sql_of, paths_of, sources_of
 from tidemark.pipeline.fold.duplicates import id_columns, record_position, require_event_id
 from tidemark.pipeline.fold.erased_records import ErasedRecords
+from tidemark.pipeline.fold.field_values import counted_columns
 from tidemark.pipeline.fold.grouping_sets import Groupings, groupings
 from tidemark.pipeline.fold.judge import arrival_of, check_of, readable, time_of
 from tidemark.pipeline.fold.packed import GROUP, packed
@@ -77,7 +77,7 @@ class RecordColumns:
             require_one_name(events.same_as_user)
         self._stored_bytes = stored_bytes(events.names, to_pseudonym, frame(schemas)) if to_pseudonym else {}
         self._conditions = condition_names(policy)
-        self._read(events, policy.dimensions, keeps_fields=to_pseudonym is not None)
+        self._read(events, policy, keeps_fields=to_pseudonym is not None)
         time = time_of(policy, F.col(NOW))
         check = check_of(schemas, policy, _late_checks(policy, time), F.col(NOW))
         check = erased.check(check) if erased else check
@@ -103,12 +103,12 @@ class RecordColumns:
         keyed = self._keyed_with_position if keeps_apart else self._keyed
         return keyed.apply(self._judged.apply(events))
 
-    def _read(self, events: Reader, dimensions: Sequence[Dimension], *, keeps_fields: bool) -> None:
+    def _read(self, events: Reader, policy: Policy, *, keeps_fields: bool) -> None:
         """Builds the columns of decoded events; `keeps_fields` keeps all of their fields."""
         kafka = [c.KEY, c.VALUE, c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP]
         others = {name: F.col(name) for name in (*kafka, *_OF_BATCH)}
         self._flat = fields_and_conditions(
-            others, events.columns, events.names, self._conditions, dimensions, keeps_fields=keeps_fields
+            others, events.columns, events.names, self._conditions, own_values(policy), keeps_fields=keeps_fields
         )
 
     def _group_columns(self) -> list[Column]:
@@ -143,6 +143,7 @@ class RecordColumns:
             F.when(moves, _moving_time(policy)).alias(MOVING_TIME),
             (F.col(NOW) - F.col(c.KAFKA_TIMESTAMP)).alias(AGE),
             F.col(c.TIME),
+            *counted_columns(policy.field_measures),
         ]
 
 
@@ -158,10 +159,10 @@ class NeededFields(NamedTuple):
 def needed_fields(policy: Policy, keys: Collection[str] = ()) -> NeededFields:
     """Returns the fields that a fold of `policy` reads, and the `keys`."""
     ids = [c.EVENT_ID] if policy.deduplicate else []
-    found, dimensions = groupings(policy.consumers), policy.dimensions
-    own = [key for key in found.keys if key not in {dimension.column for dimension in dimensions}]
-    sql = [policy.strategy.marker, *found.flags, named_sql_of(dimensions), *own, *keys, *ids]
-    return NeededFields(", ".join(filter(None, sql)), paths_of(dimensions))
+    found, sources = groupings(policy.consumers), sources_of(policy)
+    own = [key for key in found.keys if key not in {source.column for source in sources}]
+    sql = [policy.strategy.marker, *found.flags, named_sql_of(sources), *own, *keys, *ids]
+    return NeededFields(", ".join(filter(None, sql)), paths_of(sources))
 
 
 def batch_value(value: int, partitions: int) -> Column:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
+from decimal import Decimal
 
 from tidemark.command_line.counts import span_of
 from tidemark.command_line.terminal import Columns, FirstFitting, Group, RenderableType, Table, styled
@@ -23,7 +24,7 @@ class WindowStatus:
 
     start_ms: int
     end_ms: int
-    counts: Mapping[str, int]
+    counts: Mapping[str, int | Decimal]
 
 
 @dataclass(frozen=True, slots=True)

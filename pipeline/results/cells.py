@@ -7,11 +7,12 @@ from typing import Any, Final
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.instants import moment
-from tidemark.pipeline.measures import Display, Join, Measure
+from tidemark.pipeline.measures import Display, Join, Measure, Part
+from tidemark.pipeline.results.measure_display import exact
 from tidemark.pipeline.sketches import merged, sketch_of
 from tidemark.pipeline.tables.query import Row
 
-_JOINED: Final[Mapping[Join, Callable[[Any, Any], Any]]] = {
+_JOINS: Final[Mapping[Join, Callable[[Any, Any], Any]]] = {
     Join.SUM: lambda left, right: left + right,
     Join.MIN: min,
     Join.MAX: max,
@@ -43,7 +44,11 @@ def _row_of_correction(row: Row, report: Report) -> Row:
     """Returns the row of a window that contains only the event of a correction."""
     window = {c.WINDOW_START: moment(row[c.WINDOW_START_MS]), c.WINDOW_END: moment(row[c.WINDOW_END_MS])}
     keys = {key: row[key] for key in report.keys}
-    states = {measure.state or measure.name: _state_of_event(row, measure) for measure in report.chosen_measures}
+    states = {
+        name: _state_of_event(row[part.name], part, measure)
+        for measure in report.chosen_measures
+        for name, part in measure.stored.items()
+    }
     return {**window, **keys, **states, c.LATE_EVENTS: row[c.LATE_EVENTS], c.PUBLISHED_BATCH: 0}
 
 
@@ -56,14 +61,26 @@ def _joined(left: Row, right: Row, report: Report) -> Row:
         c.PUBLISHED_BATCH: max(left[c.PUBLISHED_BATCH], right[c.PUBLISHED_BATCH]),
     }
     for measure in report.chosen_measures:
-        state = measure.state or measure.name
-        joined[state] = _JOINED[measure.part.join](left[state], right[state])
+        for name, part in measure.stored.items():
+            joined[name] = _join(part.join, left[name], right[name])
     return {**left, **joined}
 
 
-def _state_of_event(correction: Row, measure: Measure) -> Any:
-    """Returns the state of a measure in a window that has only the event of a correction."""
-    value = correction[measure.part.name]
-    if measure.display is Display.MOMENT:
-        return moment(value)
-    return sketch_of([value]) if measure.part.join is Join.SKETCH else value
+def _join(join: Join, left: Any, right: Any) -> Any:
+    """Joins two states; a measure without a value is null."""
+    if left is None or right is None:
+        return left if right is None else right
+    return _JOINS[join](left, right)
+
+
+def _state_of_event(value: Any, part: Part, measure: Measure) -> Any:
+    """Returns the state of a measure in a window that has only the event of a correction, whose part is `value`."""
+    if part.join is Join.SKETCH:
+        return sketch_of([value])
+    match measure.display:
+        case Display.MOMENT:
+            return moment(value)
+        case Display.EXACT:
+            return exact(value, measure)
+        case _:
+            return value

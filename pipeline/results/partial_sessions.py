@@ -15,7 +15,7 @@ from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.event_time.reports import KEYS
-from tidemark.pipeline.measures import PARTS, Join
+from tidemark.pipeline.measures import PARTS, Join, Part
 from tidemark.pipeline.results.result_kind import as_panes
 
 Numbers = NDArray[np.int64]
@@ -29,13 +29,28 @@ _ADDS_UP: Final[Mapping[str, np.ufunc]] = {
     c.CLOSED_UNTIL: np.minimum,
 }
 
+_MOST: Final = 9e18
+"""The highest sum of numbers of 64 bits."""
+
 
 class PartialSessions:
     """Partial sessions in rows that are sorted by keys, `first_time` and `last_time`."""
 
-    def __init__(self, rows: pa.Table, keys: Sequence[str], gap_ms: int, closed: Numbers | None = None) -> None:
-        """`closed` has a time for each row: it joins no session that ends by then, because that was closed."""
+    def __init__(
+        self,
+        rows: pa.Table,
+        keys: Sequence[str],
+        gap_ms: int,
+        closed: Numbers | None = None,
+        parts: Sequence[Part] = (),
+    ) -> None:
+        """`closed` has a time for each row: it joins no session that ends by then, because that was closed.
+
+        `parts` are those of a report.
+        """
         self._rows = rows
+        self._joins = {**_ADDS_UP, **{part.name: _JOINS[part.join] for part in parts if part.join in _JOINS}}
+        _require_64_bits(rows, [part.name for part in parts if part.is_exact])
         is_new, first = _is_new(rows, keys), rows[c.FIRST_TIME].to_numpy()
         reach = _highest_before(rows[c.LAST_TIME].to_numpy(), is_new) + gap_ms
         # A row starts a session if neither it nor a later row joins what is before it. All rows that came after a
@@ -54,17 +69,24 @@ class PartialSessions:
         """Returns a row for each session, which joins its rows."""
         firsts = self._rows.take(self._starts)
         return pa.table(
-            {name: self._added_up(name) if name in _ADDS_UP else firsts[name] for name in firsts.column_names}
+            {name: self._added_up(name) if name in self._joins else firsts[name] for name in firsts.column_names}
         )
 
     def _added_up(self, name: str) -> pa.Array:
-        values, join = self._rows[name], _ADDS_UP[name]
+        values, join = self._rows[name], self._joins[name]
         if not pa.types.is_string(values.type):
             return pa.array(join.reduceat(values.to_numpy(), self._starts))
         # The highest text has the highest rank.
         ranks = pc.rank(values, tiebreaker="dense").to_numpy()
         _, indices = np.unique(ranks, return_index=True)
         return values.take(pa.array(indices[join.reduceat(ranks, self._starts).astype(np.int64) - 1]))
+
+
+def _require_64_bits(rows: pa.Table, names: Sequence[str]) -> None:
+    """Raises OverflowError if sums of a column may exceed 64 bits, which numpy would not notice."""
+    for name in names:
+        if np.abs(rows[name].to_numpy().astype(np.float64)).sum() > _MOST:
+            raise OverflowError(f"the sums of {name} may exceed {_MOST:.0e}: use fewer digits")
 
 
 def sessions_as_panes(sessions: pa.Table, consumer: Consumer) -> pa.Table:

@@ -151,7 +151,8 @@ class SessionKind(WindowKind[SessionsDue]):
         """
         rows = self._parts(parts, panes)
         closed = rows[c.CLOSED_UNTIL].to_numpy()
-        sessions = PartialSessions(rows, self.report.keys, self._windows.gap_ms, closed).joined()
+        gap_ms, own = self._windows.gap_ms, self.report.parts
+        sessions = PartialSessions(rows, self.report.keys, gap_ms, closed, own).joined()
         ends = sessions[c.LAST_TIME].to_numpy() + self._windows.gap_ms
         return sessions.filter((after < ends) & (ends <= until))
 

@@ -17,6 +17,7 @@ from tidemark.kafka_access.addresses import address
 from tidemark.kafka_access.settings import JavaAccess
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.dimensions import MOST, Dimension
+from tidemark.pipeline.event_time.field_measures import FieldMeasure
 from tidemark.pipeline.event_time.malformed import MalformedLimit
 from tidemark.pipeline.event_time.policy import AllIdle, Policy, TimeOf
 from tidemark.pipeline.event_time.reports import KEYS, Report
@@ -27,6 +28,13 @@ from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 from tidemark.pipeline.logs import LogFormat
 from tidemark.pipeline.measures import MEASURES
 from tidemark.pipeline.settings.durations import Duration, DurationOrOff, PositiveDuration, milliseconds
+from tidemark.pipeline.settings.measure_settings import (
+    MeasureSettings,
+    measure_names,
+    require_measures,
+    require_room,
+    require_small_batches,
+)
 from tidemark.pipeline.settings.report_settings import (
     DEFAULT_REPORTS,
     Count,
@@ -235,6 +243,8 @@ class Settings(BaseSettings):
     """With `event_id` duplicates of an event are dropped while its windows are open."""
     dimensions: Annotated[dict[str, PathOrDimension], AfterValidator(dimension_names), "NAME=FIELD|JSON"] = {}
     """Further keys for reports, by name: a field such as `context.campaign.name`, or SQL over fields with a type."""
+    measures: Annotated[dict[str, MeasureSettings], AfterValidator(measure_names), "NAME=JSON"] = {}
+    """Further measures for reports, by name: a function of a field, such as `{"sum": "price", "digits": 2}`."""
     reports: Annotated[dict[str, ReportSettings], AfterValidator(report_names), "NAME=JSON"] = DEFAULT_REPORTS
     """Result tables by name; by default `page_views` per user, `page_traffic` per page, `site_traffic` for the site."""
     totals: TotalsSettings | None = None
@@ -249,9 +259,21 @@ class Settings(BaseSettings):
     spark: SparkSettings = SparkSettings()
 
     @model_validator(mode="after")
+    def _measures_exist(self) -> Self:
+        own = self._own_measures()
+        for name, report in self.reports.items():
+            require_measures(name, report, own)
+            require_room(name, {*report.keys}, [own[measure] for measure in sorted({*report.measures} & own.keys())])
+        require_small_batches(self.reports, own, self.batch.max_records)
+        if both := sorted(self.measures.keys() & self.dimensions.keys()):
+            raise ValueError(f"{both[0]} is a measure and a dimension: rename one of the two")
+        return self
+
+    @model_validator(mode="after")
     def _measures_of_a_time(self) -> Self:
         for name, report in self.reports.items():
-            time_measures = sorted(measure for measure in {*report.measures} if not MEASURES[measure].is_anywhere)
+            fixed = {*report.measures} - self.measures.keys()
+            time_measures = sorted(measure for measure in fixed if not MEASURES[measure].is_anywhere)
             if time_measures and not self._windows(report).ends_are_known:
                 raise ValueError(
                     f"report {name} has {' and '.join(time_measures)}: they need windows of time, "
@@ -305,6 +327,7 @@ class Settings(BaseSettings):
     def _conditions_know_no_pseudonyms(self) -> Self:
         conditions = {f"reports.{name}.where": report.where for name, report in self.reports.items()}
         conditions |= {f"dimensions.{name}": one.sql or one.path for name, one in self.dimensions.items()}
+        conditions |= {f"measures.{name}": one.sql or one.path for name, one in self._own_measures().items()}
         for name, sql in {**conditions, "time.marker": self.time.marker}.items():
             if self.privacy.pseudonym_key_file and re.search(rf"\b{c.USER_ID}\b", sql, re.IGNORECASE):
                 raise ValueError(
@@ -340,20 +363,25 @@ class Settings(BaseSettings):
             leaves_out_tombstones=self.kafka.tombstones == "left_out",
         )
 
+    def _own_measures(self) -> dict[str, FieldMeasure]:
+        return {name: measure.definition(name) for name, measure in self.measures.items()}
+
     def _windows(self, report: ReportSettings) -> AnyWindows:
         return (report.window or self.window).windows()
 
     def _report(self, name: str, report: ReportSettings) -> Report:
         lateness = self.time.allowed_lateness if report.allowed_lateness is None else report.allowed_lateness
-        of_sessions = any(MEASURES[measure].of_sessions for measure in report.measures)
+        of_sessions = any(measure.of_sessions for measure in MEASURES.values() if measure.name in report.measures)
         dimensions = sorted({*report.keys} & self.dimensions.keys())
+        own = sorted({*report.measures} & self.measures.keys())
         return Report(
             name=name,
             windows=self._windows(report),
             allowed_lateness_ms=milliseconds(lateness),
             keys=tuple(sorted(set(report.keys))),
             where=report.where,
-            measures=tuple(measure for measure in MEASURES if measure in report.measures),
+            measures=(*(measure for measure in MEASURES if measure in report.measures), *own),
             session_gap_ms=milliseconds(report.session_gap) if of_sessions else 0,
             dimensions=tuple(Dimension(name, **self.dimensions[name].model_dump()) for name in dimensions),
+            field_measures=tuple(self.measures[name].definition(name) for name in own),
         )

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Annotated, Final, Self
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from tidemark.command_line.printable import quoted
 from tidemark.pipeline.event_time.dimensions import Type
@@ -30,6 +30,8 @@ from tidemark.pipeline.settings.window_limits import WindowLength
 
 FIELD_NAME: Final = r"[A-Za-z0-9_@$:/-]+(\.[A-Za-z0-9_@$:/-]+)*"
 """Names with dots between them. Avro has fewer names than JSON: others are missing in every schema."""
+COLUMN_NAME: Final = r"[a-z][a-z0-9_]{0,62}"
+"""Names of dimensions and measures."""
 Count = Annotated[int, Field(gt=0, le=MOST)]
 
 
@@ -44,12 +46,6 @@ def zone_of(name: str) -> ZoneInfo:
     if name not in time_zones():
         raise ValueError(f"there is no time zone {quoted(name)}: write one such as Europe/Berlin")
     return ZoneInfo(name)
-
-
-def _measure(name: str) -> str:
-    if name not in MEASURES:
-        raise ValueError(f"there is no measure {quoted(name)}: choose from {', '.join(MEASURES)}")
-    return name
 
 
 class Section(BaseModel):
@@ -186,8 +182,8 @@ class ReportSettings(Section):
     one row per window."""
     where: str = ""
     """Condition on events, in SQL over their fields, such as `event_type = 'click'`; by default all events."""
-    measures: tuple[Annotated[str, AfterValidator(_measure)], ...] = ("page_views", "clicks")
-    """Measures of each row, such as `page_views`; some need windows of time."""
+    measures: tuple[str, ...] = ("page_views", "clicks")
+    """Measures of each row, such as `page_views`, and names of `measures`; some need windows of time."""
     session_gap: PositiveDuration = timedelta(minutes=30)
     """For `sessions_begun`: a session ends after this time without an event of the user."""
     window: WindowSettings | None = None
@@ -205,7 +201,7 @@ class ReportSettings(Section):
 def dimension_names(value: dict[str, PathOrDimension]) -> dict[str, PathOrDimension]:
     """Returns the dimensions unchanged. Raises ValueError if a name is not allowed for a column."""
     for name in value:
-        if not re.fullmatch(r"[a-z][a-z0-9_]{0,62}", name):
+        if not re.fullmatch(COLUMN_NAME, name):
             raise ValueError(
                 f"a dimension cannot be named {quoted(name)}: start with a lower-case letter, use lower-case letters, "
                 "digits and _, at most 63 characters"

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.dimensions import STORED
+from tidemark.pipeline.event_time.field_measures import NUMBERS, TEXTS
 from tidemark.pipeline.event_time.reports import PANE_KEYS, Report
 from tidemark.pipeline.measures import PARTS
 
@@ -72,6 +73,10 @@ _KEYS: Final = {
 _DIMENSIONS: Final = {
     name: f"Dimension {number} of the report, in the order of their names, as text."
     for number, name in enumerate(STORED, 1)
+}
+_VALUES: Final = {
+    **{name: f"Number {number} of the report's measures of fields." for number, name in enumerate(NUMBERS, 1)},
+    **{name: f"Text {number} of the report's measures of fields, with time." for number, name in enumerate(TEXTS, 1)},
 }
 
 LEDGER: Final = About(
@@ -151,6 +156,7 @@ CORRECTIONS: Final = About(
         c.PAGE_VIEWS: "1 for a visit, else 0.",
         c.CLICKS: "1 for a click, else 0.",
         c.LATE_EVENTS: "1.",
+        **_VALUES,
     },
 )
 ERASURES: Final = About(
@@ -246,6 +252,7 @@ PANES: Final = About(
         c.WINDOW_START_MS: f"{_TIME}start of the window, if the pane does not determine it.",
         c.WINDOW_END_MS: f"{_TIME}end of the window, if the pane does not determine it.",
         **{part.name: _PARTS[part.name] for part in PARTS},
+        **_VALUES,
     },
 )
 _RESULT: Final = {
@@ -275,9 +282,10 @@ def about_result(report: Report) -> About:
     per = " and ".join(["window", *report.keys])
     condition = f" Only events for which {report.where}." if report.where else ""
     measures = [measure.name for measure in report.chosen_measures]
-    measures += [measure.state for measure in report.chosen_measures if measure.state]
+    measures += [state for measure in report.chosen_measures for state in measure.states]
     columns = (c.WINDOW_START, c.WINDOW_END, *report.keys, *measures, c.LATE_EVENTS, c.PUBLISHED_BATCH)
     texts = _RESULT | {dimension.name: dimension.meaning for dimension in report.dimensions}
+    texts |= {name: text for measure in report.field_measures for name, text in measure.meanings.items()}
     return About(
         row=f"One row per {per}, with the measures of its events.{condition}",
         key=(c.WINDOW_START, c.WINDOW_END, *report.keys) if report.windows.by_time else (),

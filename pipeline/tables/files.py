@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from functools import reduce
 from typing import Any, Final
 
@@ -167,7 +168,8 @@ def _statistics(footer: pq.FileMetaData, wanted: set[str]) -> dict[str, Any]:
         if bounded and all(each is not None and each.has_min_max for each in bounded):
             with suppress(OverflowError):  # a window that ends in the year 10000, which Python does not have
                 least, most = min(each.min for each in bounded), max(each.max for each in bounded)
-                if not isinstance(least, bytes | bool):  # of which Delta has no bounds
+                # Delta has no bounds of these; and of decimals none that Python's numbers in JSON are sure to be.
+                if not isinstance(least, bytes | bool | Decimal):
                     lowest[name], highest[name] = _as_log_value(least), _as_log_value(most)
     return {"numRecords": footer.num_rows, "minValues": lowest, "maxValues": highest, "nullCount": nulls}
 

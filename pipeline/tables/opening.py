@@ -13,6 +13,7 @@ from typing import Any, Final, Self
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.dimensions import Dimension, Type
+from tidemark.pipeline.event_time.field_measures import FieldMeasure, Function
 from tidemark.pipeline.event_time.policy import AllIdle, Policy, TimeOf
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.strategies import STRATEGIES
@@ -145,8 +146,9 @@ def report_to_json(report: Report) -> dict[str, Any]:
     """Returns a report as JSON, with the kind of its windows and without `closed_before_ms`."""
     plain: dict[str, Any] = json.loads(json.dumps(asdict(report)))
     del plain["closed_before_ms"]
-    if not plain["dimensions"]:  # so that a definition of an older version remains equal
-        del plain["dimensions"]
+    for name in ("dimensions", "field_measures"):
+        if not plain[name]:  # so that a definition of an older version remains equal
+            del plain[name]
     plain["windows"]["kind"] = report.windows.kind
     return plain
 
@@ -156,17 +158,24 @@ def report_from_json(plain: Mapping[str, Any]) -> Report:
     windows = dict(plain["windows"])
     kind = windows.pop("kind")
     _require_known("windows", [kind], KINDS)
-    _require_known("measure", plain["measures"], MEASURES)
+    own = tuple(map(_measure_from_json, plain.get("field_measures", ())))
+    _require_known("measure", plain["measures"], {*MEASURES, *(measure.name for measure in own)})
     _require_known("setting", plain, [field.name for field in fields(Report)])
     lists = {name: tuple(plain[name]) for name in ("keys", "measures")}
-    dimensions = tuple(map(_dimension_from_json, plain.get("dimensions", ())))
-    return Report(**{**plain, **lists, "dimensions": dimensions, "windows": KINDS[kind](**windows)})
+    lists |= {"dimensions": tuple(map(_dimension_from_json, plain.get("dimensions", ()))), "field_measures": own}
+    return Report(**{**plain, **lists, "windows": KINDS[kind](**windows)})
 
 
 def _dimension_from_json(plain: Mapping[str, Any]) -> Dimension:
     _require_known("setting of a dimension", plain, [field.name for field in fields(Dimension)])
     _require_known("type of a dimension", [plain["type"]], [*Type])
     return Dimension(**{**plain, "type": Type(plain["type"])})
+
+
+def _measure_from_json(plain: Mapping[str, Any]) -> FieldMeasure:
+    _require_known("setting of a measure", plain, [field.name for field in fields(FieldMeasure)])
+    _require_known("function of a measure", [plain["function"]], [*Function])
+    return FieldMeasure(**{**plain, "function": Function(plain["function"])})
 
 
 def _require_known(what: str, names: Iterable[str], known: Collection[str]) -> None:

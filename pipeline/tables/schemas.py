@@ -12,11 +12,12 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.errors import Unreachable
 from tidemark.pipeline.event_time.dimensions import STORED
+from tidemark.pipeline.event_time.field_measures import TEXTS
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.event_time.windows.grid import Grid
-from tidemark.pipeline.measures import MEASURES, PARTS, Display
+from tidemark.pipeline.measures import MEASURES, PARTS, Display, Measure
 from tidemark.pipeline.tables import dictionary
 from tidemark.pipeline.tables.dictionary import COMMENT, About
 from tidemark.pipeline.tables.store_errors import one_line
@@ -66,8 +67,20 @@ _TYPES_OF_MEASURES: Final = {
     Display.ESTIMATE: pa.int64(),
     Display.MOMENT: _MOMENT,
     Display.TEXT_AFTER_TIME: pa.string(),
+    Display.EXACT: pa.int64(),
+    Display.AVERAGE: pa.float64(),
 }
-_TEXT_COLUMNS: Final = (c.REASON, c.DETAIL, c.TOPIC, c.REPORT, c.USER_ID, c.PAGE_URL, c.EVENT_TYPE, *STORED)
+_TEXT_COLUMNS: Final = (c.REASON, c.DETAIL, c.TOPIC, c.REPORT, c.USER_ID, c.PAGE_URL, c.EVENT_TYPE, *STORED, *TEXTS)
+
+
+def _types_of(measure: Measure) -> dict[str, pa.DataType]:
+    """Returns the types of a measure's columns in results."""
+    is_decimal = measure.display is Display.EXACT and measure.digits
+    kind = pa.decimal128(38, measure.digits) if is_decimal else _TYPES_OF_MEASURES[measure.display]
+    states = {name: pa.type_for_alias(part.type) for name, part in measure.stored.items()}
+    return {**states, measure.name: kind}
+
+
 _TYPES: Final[Mapping[str, pa.DataType]] = {
     **dict.fromkeys((*_TEXT_COLUMNS, "opening", "schema_id", "avro", "table", "user_hash", "salt"), pa.string()),
     **dict.fromkeys((c.KEY, c.VALUE), pa.binary()),
@@ -75,8 +88,7 @@ _TYPES: Final[Mapping[str, pa.DataType]] = {
     c.PARTITION: pa.int32(),
     "slack": pa.list_(pa.struct({"slack_ms": pa.int64(), c.RECORDS: pa.int64()})),
     **{part.name: pa.type_for_alias(part.type) for part in PARTS},
-    **{measure.name: _TYPES_OF_MEASURES[measure.display] for measure in MEASURES.values()},
-    **{measure.state: pa.type_for_alias(measure.part.type) for measure in MEASURES.values() if measure.state},
+    **{name: kind for measure in MEASURES.values() for name, kind in _types_of(measure).items()},
 }
 """The types of columns by name, in every table; all others are 64-bit integers."""
 
@@ -97,7 +109,7 @@ def _statistics(columns: Collection[str]) -> dict[str, str]:
     """Returns the property that excludes columns with user ids: a log outlives the rows of its table."""
     if c.USER_ID not in columns:
         return {}
-    hidden = (c.USER_ID, c.KEY, c.VALUE, c.USERS_SKETCH, c.BUCKET, *STORED)
+    hidden = (c.USER_ID, c.KEY, c.VALUE, c.USERS_SKETCH, c.BUCKET, *STORED, *TEXTS)
     names = [name for name in columns if name not in hidden]
     return {STATISTICS: ",".join(names)}
 
@@ -122,6 +134,7 @@ ERASED_USERS: Final = _table("erased_users", dictionary.ERASED_USERS, **{STATIST
 def result_of(report: Report) -> TableSpec:
     """Returns the result table of a report: one row for each window and key."""
     types = {dimension.name: dimension.type.arrow for dimension in report.dimensions}
+    types |= {name: kind for measure in report.chosen_measures for name, kind in _types_of(measure).items()}
     spec = _table(report.name, dictionary.about_result(report))
     return replace(spec, schema=_schema(spec.about, {**_TYPES, **types}))
 

@@ -82,8 +82,14 @@ class PublishedReport(PublishedResult):
 
     @property
     def sums(self) -> list[str]:
-        """The columns that are sums."""
-        return [*self.report.sums, c.LATE_EVENTS]
+        """The columns that are sums, without those of fields."""
+        return [*self.counts, c.LATE_EVENTS]
+
+    @property
+    def counts(self) -> list[str]:
+        """The measures that are sums, without those of fields."""
+        own = {measure.name for measure in self.report.field_measures}
+        return [name for name in self.report.sums if name not in own]
 
     @property
     def events_sql(self) -> str:

@@ -58,6 +58,7 @@ def _check_result(tables: WarehouseSnapshot, result: AnyResult, finding: Finding
         case Periodic():
             periodic_sums.check(tables, result, finding)
             event_times.check(tables, result, finding)
+            event_times.check_fields(tables, result, finding)
             if c.UNIQUE_USERS in result.report.measures:
                 distinct_users.check(tables, result, finding)
         case _:

@@ -1,9 +1,11 @@
 """Sessions: events of a key within the gap of each other, unless the earlier had closed when the other came."""
 
+from functools import partial
 from typing import Final
 
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.verifier import queries
+from tidemark.pipeline.verifier.measured_fields import stored_parts
 from tidemark.pipeline.verifier.published_results import PublishedReport
 from tidemark.pipeline.verifier.verification import Finding, time_text
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
@@ -13,7 +15,7 @@ from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 _SESSIONS_SQL: Final = """
 WITH parts AS ({parts}), spans AS (
   SELECT {keys} first_time, greatest(first_time, closed + 1) AS from_ms, last_time + {gap} AS until_ms, page_views,
-    clicks, event_count, late_events FROM parts
+    clicks, event_count, {columns} late_events FROM parts
 ), swept AS ({swept}), numbered AS (
   SELECT swept.*, sum(CASE WHEN open = 0 THEN 1 ELSE 0 END) OVER (
     {by} ORDER BY edge_ms, step DESC ROWS UNBOUNDED PRECEDING
@@ -21,7 +23,7 @@ WITH parts AS ({parts}), spans AS (
 ), sessions AS (
   SELECT {keys} min(first_time) AS start_ms, max(until_ms) AS end_ms,
     CAST(sum(page_views) AS BIGINT) AS page_views, CAST(sum(clicks) AS BIGINT) AS clicks,
-    CAST(sum(event_count) AS BIGINT) AS events, CAST(sum(late_events) AS BIGINT) AS late_events
+    CAST(sum(event_count) AS BIGINT) AS events, {joined} CAST(sum(late_events) AS BIGINT) AS late_events
   FROM numbered WHERE step = 1 GROUP BY {keys} session
 )
 """
@@ -35,10 +37,12 @@ _CORRECTED_SQL: Final = """
 
 def with_sessions(result: PublishedReport, windows: Sessions) -> str:
     """SQL `WITH sessions`: the sessions of all panes up to the published batch."""
-    keys = result.report.keys
+    keys, own = result.report.keys, stored_parts(result.report)
     return _SESSIONS_SQL.format(
         parts=queries.panes_sql(result),
         keys=queries.columns(keys),
+        columns=queries.columns([part.column for part in own]),
+        joined="".join(f"{part.joined()} AS {part.column}, " for part in own),
         gap=windows.gap_ms,
         swept=queries.sweep_sql("spans", keys, "from_ms", "until_ms"),
         by=queries.partition_by(keys),
@@ -59,6 +63,7 @@ def check(tables: WarehouseSnapshot, result: PublishedReport, windows: Sessions,
     differs = f"actual_rows <> 1 OR expected_rows <> 1 OR {queries.differs_sql(result.sums)}"
     violation = f"({differs}) AND NOT ({swept}) AND NOT ({waits})"
     queries.check_cells(tables, finding, "session", cells, violation, result.difference)
+    _check_fields(tables, result, sessions, finding)
     if result.batch >= 0 and tables.scalar("SELECT count(watermark) FROM ledger"):
         parts = f"SELECT count(*) FROM ({queries.panes_sql(result, published=False)}) AS parts"
         pending = tables.scalar(f"{parts} WHERE batch > {result.batch}")
@@ -90,6 +95,19 @@ def _uncorrected_sql(sessions: str, result: PublishedReport) -> str:
     """SQL: the rows of the CTE `sessions` that lie in no corrected session."""
     inside = _inside_sql(sessions, "joined", result)
     return f"SELECT {sessions}.* FROM {sessions} LEFT JOIN joined ON {inside} WHERE joined.start_ms IS NULL"
+
+
+def _check_fields(tables: WarehouseSnapshot, result: PublishedReport, sessions: str, finding: Finding) -> None:
+    """Compares the measures of fields of each session that has its panes and no correction."""
+    cells = " AND ".join(f"(published.{name} IS NOT DISTINCT FROM sessions.{name})" for name in result.cell)
+    corrected = _inside_sql("sessions", "joined", result)
+    for part in stored_parts(result.report):
+        wrong = (
+            f"{sessions} SELECT sessions.*, {part.published} AS actual, sessions.{part.column} AS expected "
+            f"FROM sessions JOIN {result.table} AS published ON {cells} LEFT JOIN joined ON {corrected} "
+            f"WHERE joined.start_ms IS NULL AND {part.published} IS DISTINCT FROM sessions.{part.column}"
+        )
+        finding.report_rows(tables.ask(wrong), partial(part.difference, result))
 
 
 def _check_corrected(tables: WarehouseSnapshot, result: PublishedReport, sessions: str, finding: Finding) -> None:

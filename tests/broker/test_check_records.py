@@ -25,9 +25,12 @@ time = "when"
 kind = "what"
 kinds = {view = "visit"}
 page = "properties.url"
+[measures]
+revenue = {sum = "cart.price", digits = 2}
 [reports.pages]
 keys = ["page_url"]
 where = "tier = 'pro' AND plan = 'pro'"
+measures = ["page_views", "revenue"]
 """
 EVENT = json.dumps({"user_id": "ann", "time": 1}).encode()
 
@@ -120,15 +123,18 @@ def test_fields_that_no_event_has_and_all_reasons_are_named_as_in_the_topic(
         {"when": now_ms() + 10**9},
         {"when": 5},
     ]
-    events = [good, *({**good, **change} for change in odd)]
+    prices: list[dict[str, object]] = [{"cart": {"price": price}} for price in (1.5, 0.125, "free", None)]
+    events = [good, *({**good, **change} for change in [*odd, *prices])]
     config = tmp_path / "tidemark.toml"
     config.write_text(MAPPED)
-    records = [Raw(json.dumps(each).encode()) for each in [*events, *[good] * 20]] + [Raw(b"?")]
+    records = [Raw(json.dumps(each).encode()) for each in [*events, *[good] * 16]] + [Raw(b"?")]
     assert check(broker, make_topic(partitions=1), tmp_path, records, f"--config={config}") == 0
     lines = [line.split(maxsplit=2) for line in capsys.readouterr().out.splitlines() if line]
     found = [words[2] for words in lines if words[:2] == ["warn", "fields"]]
     assert [words.partition(" is null in all of 2")[0] for words in found] == ["properties.url", "tier"]
     assert "does schemas.mapping.page name" in found[0]
+    (sentence,) = [words[2] for words in lines if words[:2] == ["warn", "measures"]]
+    assert sentence.startswith("measures.revenue leaves out 2 of 2"), sentence
     (sentence,) = [words[2] for words in lines if words[:2] == ["warn", "records"]]
     reasons = (
         "21 counted",

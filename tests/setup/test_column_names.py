@@ -20,7 +20,7 @@ MODULES: Final = (
     *ROOT.glob("results/*.py"),
     *(ROOT / "verifier" / f"{name}.py" for name in ("queries", "periodic_sums", "session_sums", "count_windows")),
     *(ROOT / "verifier" / f"{name}.py" for name in ("distinct_users", "event_times", "aligned_windows", "result_sums")),
-    *(ROOT / "verifier" / f"{name}.py" for name in ("conservation", "fired_windows")),
+    *(ROOT / "verifier" / f"{name}.py" for name in ("conservation", "fired_windows", "measured_fields")),
     *(ROOT / "amend" / f"{name}.py" for name in ("finality", "watermark_reset")),
     *(ROOT / "reading" / "pages" / f"{name}.py" for name in ("table_reader", "window_sums", "top_lists")),
 )

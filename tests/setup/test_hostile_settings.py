@@ -41,7 +41,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
         (f"[time]\nbound = '{'x' * 9999}'", "time.bound: 'xxx"),
         (f"[window]\nzone = '{'x' * 9999}'", "window: there is no time zone 'xxx"),
         (f"[reports.{'X' * 9999}]", "reports: a report cannot be named 'XXX"),
-        (f"reports.a.measures = ['{'x' * 9999}']", "reports.a.measures.0: there is no measure 'xxx"),
+        (f"reports.a.measures = ['{'x' * 9999}']", "report a: there is no measure 'xxx"),
         (f"[kafka]\nstart = '{'x' * 9999}'", "kafka.start: 'xxx"),
         (f"[retention.{'x' * 9999}]", "retention.xxx"),
         ("".join(f"a{number} = 1\n" for number in range(1000)), "; and 980 more"),

@@ -41,6 +41,7 @@ REPORTS: Final = st.dictionaries(
         optional={
             "keys": st.lists(st.sampled_from(["user_id", "page_url", "plan"])),
             "where": TEXTS,
+            "measures": st.lists(st.sampled_from(["page_views", "price"]), min_size=1),
             "session_gap": DURATIONS,
             "window": st.sampled_from(
                 [{}, {"gap": "5m"}, {"count": 3, "slide": 1}, {"size": "1d", "zone": "Europe/Berlin"}]
@@ -55,6 +56,13 @@ ENTRIES: Final[Mapping[str, st.SearchStrategy[Any]]] = {
         TEXTS
         | st.fixed_dictionaries(
             {}, optional={"path": TEXTS, "sql": TEXTS, "type": st.sampled_from(["text", "integer"]), "zone": TEXTS}
+        ),
+        max_size=2,
+    ),
+    "measures": st.dictionaries(
+        st.sampled_from(["price", "c_4", "user_id"]),
+        st.fixed_dictionaries(
+            {}, optional={"sum": TEXTS, "last": st.fixed_dictionaries({"sql": TEXTS}), "count_if": TEXTS}
         ),
         max_size=2,
     ),
@@ -218,6 +226,7 @@ def test_every_setting_can_be_set_shown_and_read_back(folder: Path, source: str)
     samples = {"FIELD": "a.b", "INTEGER": 7, "NUMBER": 0.5, "POSITION": "latest", "TEXT": "UTC"}
     entries = {
         "dimensions": {"plan": "x.y", "seats": {"sql": "upper(z)", "type": "integer"}},
+        "measures": {"price": {"sum": "x.y", "digits": 2}, "buyers": {"count_if": "x > 'y'"}},
         "reports": {"a": {"window": {"gap": "3m"}}},
         "retention": {"dead_letters": {"rows": "7d"}},
         "schemas.mapping.kinds": {"a b": "visit"},

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.measures import MEASURES, PARTS
-from tidemark.pipeline.settings.report_settings import ReportSettings
+from tidemark.pipeline.settings.model import Settings
 from tidemark.pipeline.tables.schemas import PANES, result_of
 
 SETTINGS = Path(__file__).parents[2] / "docs" / "settings.md"
@@ -24,7 +24,7 @@ def test_every_measure_is_described(name: str) -> None:
 @pytest.mark.parametrize("name", MEASURES)
 def test_every_measure_has_a_column_of_its_own(name: str) -> None:
     schema = result_of(Report("one", Grid(1, 1), 0, measures=(name,))).schema
-    columns = [column for column in (name, MEASURES[name].state) if column]
+    columns = [name, *MEASURES[name].states]
     assert schema.names == ["window_start", "window_end", "user_id", *columns, "late_events", "published_batch"]
 
 
@@ -33,5 +33,5 @@ def test_parts_are_columns_of_panes_with_their_types() -> None:
 
 
 def test_an_unknown_measure_is_refused_with_the_names_of_all_measures() -> None:
-    with pytest.raises(ValidationError, match="no measure 'visits': choose from page_views, clicks, events,"):
-        ReportSettings(measures=("visits",))
+    with pytest.raises(ValidationError, match="few: there is no measure 'visits': choose from page_views, clicks, "):
+        Settings.model_validate({"reports": {"few": {"measures": ["visits"]}}})

@@ -17,8 +17,9 @@ from tidemark.pipeline.commands.preflight.check_result import CheckResult, failu
 from tidemark.pipeline.decoding.decode import reader
 from tidemark.pipeline.decoding.wire_format import FRAME_BYTES
 from tidemark.pipeline.event_time.checks import Check
-from tidemark.pipeline.event_time.policy import Verdict
+from tidemark.pipeline.event_time.policy import Policy, Verdict
 from tidemark.pipeline.event_time.tallies import Statistic, Tallies
+from tidemark.pipeline.fold.field_values import unread
 from tidemark.pipeline.fold.fold_result import InSpark
 from tidemark.pipeline.fold.record_columns import BatchContext, needed_fields
 from tidemark.pipeline.kafka.clients import librdkafka_client
@@ -76,6 +77,7 @@ def check_records(settings: Settings, topic: Topic, now: Callable[[], int]) -> I
         yield passed("records", f"{newest_count}: all count")
     if valid:
         yield from _check_fields(schemas.known, settings, records)
+        yield from _check_numbers(schemas.known, settings.policy(), records)
 
 
 def _check_fields(schemas: EventSchemas, settings: Settings, records: DataFrame) -> Iterator[CheckResult]:
@@ -97,6 +99,22 @@ def _check_fields(schemas: EventSchemas, settings: Settings, records: DataFrame)
             f"{field} is null in all of {counted(all_events, 'event')} among the newest records: does {setting} name "
             "the right field, and is it of that type?",
         )
+
+
+def _check_numbers(schemas: EventSchemas, policy: Policy, records: DataFrame) -> Iterator[CheckResult]:
+    """Warns of each measure whose field is not read as a number in some events."""
+    measures = [measure for measure in policy.field_measures if not measure.function.is_of_text]
+    events = reader(schemas, *needed_fields(policy))
+    fields = records.select(*events.columns).where(F.col(c.USER_ID).isNotNull())
+    counts = fields.agg(F.count(F.lit(1)), *(F.count_if(unread(measure)) for measure in measures)).first() or (0,)
+    for measure, count in zip(measures, counts[1:], strict=True):
+        if count:
+            yield warning(
+                "measures",
+                f"measures.{measure.name} leaves out {count:,} of {counted(counts[0], 'event')} among the newest "
+                f"records: {measure.path or measure.sql} is no number there, has more than "
+                f"{counted(measure.digits, 'digit')} after the point, or is too large",
+            )
 
 
 def _cause(kind: str | None, unread_headers: Collection[str], settings: Settings) -> str:

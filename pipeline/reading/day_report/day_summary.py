@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 from tidemark.command_line.counts import span_of
@@ -37,7 +38,7 @@ class DaySummary:
     ends: tuple[int, int] | None
     """The earliest and the latest end of a published window of any day."""
     bars: list[ReportWindow]
-    sums: dict[str, int]
+    sums: dict[str, int | Decimal]
     """Sums over the windows, by measure."""
     users: int | None
     """Number of different users; None if no report has it."""

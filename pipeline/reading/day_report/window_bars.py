@@ -1,6 +1,7 @@
 """The windows of a day as bars that are wide enough to be visible. Pure."""
 
 from collections.abc import Collection, Iterable, Sequence
+from decimal import Decimal
 from itertools import groupby
 from typing import Final
 
@@ -24,9 +25,9 @@ def bars_of(windows: Sequence[ReportWindow], day: Day, additive: Collection[str]
     return [_bar(day.start + index * width, width, day, list(group), additive) for index, group in groups]
 
 
-def totals(windows: Iterable[ReportWindow], additive: Collection[str]) -> dict[str, int]:
+def totals(windows: Iterable[ReportWindow], additive: Collection[str]) -> dict[str, int | Decimal]:
     """Sums the measures in `additive` over the windows."""
-    sums: dict[str, int] = {}
+    sums: dict[str, int | Decimal] = {}
     for window in windows:
         for name, value in window.sums.items():
             if name in additive:

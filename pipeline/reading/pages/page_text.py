@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
+from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -23,6 +24,7 @@ from tidemark.pipeline.reading.pages.window_sums import ReportWindow, drawn_meas
 from tidemark.pipeline.tables.query import Row
 
 _LONGEST: Final = 120
+_MANY: Final = 1e6
 
 
 def templates(package: str, *, linked: bool = True) -> Environment:
@@ -95,7 +97,9 @@ def value(context: Context, cell: Any) -> str:
     """Formats a value of a row."""
     if isinstance(cell, datetime):
         return moment_text(ms_of(cell), context["zone"])
-    return number(cell) if isinstance(cell, int) else short(cell)
+    if isinstance(cell, float):  # an average
+        return f"{cell:,.6g}" if abs(cell) < _MANY else number(cell)
+    return number(cell) if isinstance(cell, int | Decimal) else short(cell)
 
 
 def pieces(text: str) -> Markup:
@@ -119,9 +123,9 @@ def as_text(value: Any) -> Any:
     return printable_lines(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def number(value: float) -> str:
-    """Formats a number with separated thousands."""
-    return f"{value:,.0f}"
+def number(value: float | Decimal) -> str:
+    """Formats a number with separated thousands, and a decimal with all of its digits."""
+    return f"{value:,}" if isinstance(value, int | Decimal) else f"{value:,.0f}"
 
 
 def share(part: int, whole: int) -> str:

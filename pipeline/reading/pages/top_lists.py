@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
+from decimal import Decimal
 from typing import Final
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.reading.pages.table_reader import CurrentTables, Span
 from tidemark.pipeline.reading.pages.window_names import zone_of_report
-from tidemark.pipeline.reading.pages.window_sums import end_before, largest_first
+from tidemark.pipeline.reading.pages.window_sums import end_before, largest_first, sum_sql
 
 _WINDOWS: Final = 10
 """Number of windows of a list; a window of users may have many rows."""
@@ -27,7 +28,7 @@ class TopList:
     """Number of published windows; open windows are included, too."""
     has_overlap: bool
     """Whether its windows overlap; then it is the list of the newest window alone."""
-    entries: list[tuple[str, int]]
+    entries: list[tuple[str, int | Decimal]]
 
 
 def main_report(reports: Sequence[Report]) -> Report | None:
@@ -74,7 +75,7 @@ def top_list(tables: CurrentTables, report: Report, span: Span, windows: int, co
     (key,), names = report.keys, report.sums or [c.LATE_EVENTS]
     rows = tables.live(
         report,
-        ", ".join([f"{key} AS key", *(f"CAST(sum({name}) AS BIGINT) AS {name}" for name in names)]),
+        ", ".join([f"{key} AS key", *(f"{sum_sql(report, name)} AS {name}" for name in names)]),
         f"AND {key} IS NOT NULL {condition} GROUP BY 1 ORDER BY {largest_first(report)}, 1 LIMIT {_LONGEST}",
         span,
         {},

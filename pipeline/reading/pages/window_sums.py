@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 from tidemark.pipeline import columns as c
@@ -35,7 +36,7 @@ class ReportWindow:
     rows: int
     late_events: int
     published_batch: int
-    sums: dict[str, int]
+    sums: dict[str, int | Decimal]
     """Sums by measure."""
 
 
@@ -51,7 +52,7 @@ def windows_of(tables: CurrentTables, report: Report, until: int | None = None) 
 
 def windows_in(tables: CurrentTables, report: Report, span: Span, most: int | None = None) -> list[ReportWindow]:
     """Returns the windows in a span, oldest first; at most the newest `most`."""
-    sums = [f"CAST(sum({name}) AS BIGINT) AS {name}" for name in (c.LATE_EVENTS, *sums_of(report))]
+    sums = [f"{sum_sql(report, name)} AS {name}" for name in (c.LATE_EVENTS, *sums_of(report))]
     # The state of a window is the highest of its rows: some rows may be corrected, others closed.
     highest = [f"max({name}) AS {name}" for name in (STATE, c.PUBLISHED_BATCH)]
     rows = tables.live(
@@ -83,7 +84,7 @@ def rows_of_report(
     Rows of a window are in descending order of `measure`, then of the other sums: a measure that is 0 in all rows does
     not order them.
     """
-    states = {measure.state for measure in report.chosen_measures}
+    states = {state for measure in report.chosen_measures for state in measure.states}
     names = [name for name in result_of(report).schema.names if name not in states]
     select, keys = ", ".join([*names, STATE]), "".join(f", {key}" for key in report.keys)
     rest = (
@@ -112,6 +113,12 @@ def rows_of_report(
 def sums_of(report: Report) -> list[str]:
     """Returns the names of measures that pages sum over all rows of a window."""
     return [measure.name for measure in report.window_sums if not measure.sql]
+
+
+def sum_sql(report: Report, name: str) -> str:
+    """Returns SQL of the sum of a column over rows, which has the digits of its measure."""
+    digits = sum(measure.digits for measure in report.chosen_measures if measure.name == name)
+    return f"CAST(sum({name}) AS {f'DECIMAL(38, {digits})' if digits else 'BIGINT'})"
 
 
 def drawn_measure(windows: Sequence[ReportWindow], chosen: str = "") -> str:

@@ -1,0 +1,165 @@
+"""Measures of any field of an event, by a path or in SQL: reports own their definitions, in addition to `MEASURES`.
+
+Numbers are exact: a fold and `panes` have whole numbers, which are values times 10 ** `digits`. A value that is no
+number, has more digits, or is too large is no value, as is null.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import Any, Final
+
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.measures import NO_NUMBER, TIME_DIGITS, Aggregate, Display, Join, Measure, Part
+
+NUMBERS: Final = tuple(f"number_{number}" for number in range(1, 9))
+"""The columns of `panes` and `corrections` with the numbers of a report's own measures, in the order of their names."""
+TEXTS: Final = tuple(f"text_{number}" for number in range(1, 5))
+"""The columns of `panes` and `corrections` with the texts of a report's own measures, in the order of their names."""
+MOST_DIGITS: Final = 9
+MOST_ADDED: Final = 10**12
+"""The highest value that is added up, times 10 ** `digits`."""
+MOST_RECORDS: Final = 9_000_000
+"""The most records of a batch with sums of fields, so that they fit into 64 bits."""
+TEXT_OF: Final = "text of "
+"""The prefix of the columns of texts in a fold, which is grouped by them."""
+_NUMBER_OF: Final = "number of "
+_NO_TEXT: Final = {Join.MIN: "~", Join.MAX: ""}
+"""The value of a part without a text: `~` is above all digits."""
+
+
+class Function(StrEnum):
+    """What a measure computes of the values of a field."""
+
+    SUM = "sum"
+    MIN = "min"
+    MAX = "max"
+    AVG = "avg"
+    COUNT_IF = "count_if"
+    """The number of events that meet a condition."""
+    FIRST = "first"
+    """The text of the earliest event that has one; at the same time the lowest."""
+    LAST = "last"
+    """The text of the latest event that has one; at the same time the highest."""
+
+    @property
+    def is_of_text(self) -> bool:
+        """Whether the values are texts."""
+        return self in (Function.FIRST, Function.LAST)
+
+    @property
+    def columns(self) -> int:
+        """The number of columns of `panes` that it needs."""
+        return 2 if self is Function.AVG else 1
+
+    @property
+    def bound(self) -> int:
+        """The highest value, times 10 ** `digits`, which counts; the lowest is the negative of it."""
+        return MOST_ADDED if self in (Function.SUM, Function.AVG) else 10**18 - 1
+
+
+_JOINS: Final = {Function.MIN: Join.MIN, Function.MAX: Join.MAX, Function.FIRST: Join.MIN, Function.LAST: Join.MAX}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMeasure:
+    """A measure of reports that is made of an event's fields: either the value at a path, or that of SQL."""
+
+    name: str
+    function: Function
+    path: str = ""
+    """Names of fields with dots between them: a field of a record in a record."""
+    sql: str = ""
+    """Spark's SQL over the fields of an event; with `COUNT_IF` a condition."""
+    digits: int = 0
+    """The number of decimal digits of its values."""
+
+    @property
+    def column(self) -> str:
+        """The column of its values in a fold; no field of an event has a name with a space."""
+        return f"{TEXT_OF if self.function.is_of_text else _NUMBER_OF}{self.name}"
+
+    @property
+    def counted(self) -> str:
+        """The column of a fold with 1 for an event that has a value; only of averages."""
+        return f"values of {self.name}"
+
+    @property
+    def _folded(self) -> str:
+        """The column of its first part in a fold."""
+        return f"part of {self.name}"
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The columns of results with its joined parts, if these are not the measure."""
+        if self.function is Function.AVG:
+            return f"{self.name}_sum", f"{self.name}_values"
+        return (f"{self.name}_after_time",) if self.function.is_of_text else ()
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """The comments of its columns in results."""
+        source = f"`{self.path}` of the event" if self.path else f"`{self.sql}`, over the fields of the event"
+        comment = f"{_MEANINGS[self.function].format(source=source)}"
+        if self.function is Function.AVG:
+            unit = f", times {10**self.digits}" if self.digits else ""
+            states = [f"Sum of the values of {self.name}{unit}.", f"Number of the values of {self.name}."]
+        else:
+            highest = "lowest is the earliest" if self.function is Function.FIRST else "highest is the latest"
+            states = [f"Time and {self.name}: of several rows the {highest}."]
+        return {self.name: comment, **dict(zip(self.states, states, strict=False))}
+
+    def measure(self, numbers: Iterator[str], texts: Iterator[str]) -> Measure:
+        """Returns the measure, whose parts are the next columns of `panes`."""
+        by = ""
+        if self.function.is_of_text:
+            parts, display, by = [self._text_part(next(texts))], Display.TEXT_AFTER_TIME, self.column
+        else:
+            parts, display = [self._number_part(next(numbers))], Display.EXACT
+        if self.function is Function.AVG:
+            parts, display = [*parts, self._count_part(next(numbers))], Display.AVERAGE
+        return Measure(self.name, tuple(parts), display, by, self.states, digits=self.digits, is_anywhere=True)
+
+    def parts_of(self, value: Any, time: int) -> list[Any]:
+        """Returns its parts of one event, given its value in a fold and its time in milliseconds."""
+        join = _JOINS.get(self.function, Join.SUM)
+        if self.function.is_of_text:
+            return [_NO_TEXT[join] if value is None else f"{time:0{TIME_DIGITS}d} {value}"]
+        number = NO_NUMBER[join] if value is None else value
+        return [number, int(value is not None)] if self.function is Function.AVG else [number]
+
+    def _number_part(self, name: str) -> Part:
+        join = _JOINS.get(self.function, Join.SUM)
+        aggregate = Aggregate(f"{join} of {self.name}", join, self.column)
+        fold = f"coalesce(`{aggregate.name}`, {NO_NUMBER[join]})"
+        return Part(name, "int64", join, fold, name, (aggregate,), column=self._folded, is_exact=join is Join.SUM)
+
+    def _count_part(self, name: str) -> Part:
+        aggregate = Aggregate(f"count of {self.name}", Join.SUM, self.counted)
+        return Part(name, "int64", Join.SUM, f"`{aggregate.name}`", name, (aggregate,), column=self.counted)
+
+    def _text_part(self, name: str) -> Part:
+        join, text = _JOINS[self.function], f"`{self.column}`"
+        time = Aggregate(*((c.FIRST_TIME, join, c.TIME) if join is Join.MIN else (c.LAST_TIME, join, c.TIME)))
+        after_time = f"concat(lpad(CAST({time.name} AS STRING), {TIME_DIGITS}, '0'), ' ', {text})"
+        fold = f"CASE WHEN {text} IS NULL THEN '{_NO_TEXT[join]}' ELSE {after_time} END"
+        return Part(name, "string", join, fold, name, (time,), column=self._folded)
+
+
+_MEANINGS: Final[Mapping[Function, str]] = {
+    Function.SUM: "Sum of {source}; 0 without a value.",
+    Function.MIN: "Lowest value of {source}; null without a value.",
+    Function.MAX: "Highest value of {source}; null without a value.",
+    Function.AVG: "Average of {source}; null without a value.",
+    Function.COUNT_IF: "Number of events for which {source}.",
+    Function.FIRST: "{source}: of the earliest event that has it; null if no event has it.",
+    Function.LAST: "{source}: of the latest event that has it; null if no event has it.",
+}
+
+
+@cache
+def measures_of(definitions: Sequence[FieldMeasure]) -> tuple[Measure, ...]:
+    """Returns the measures of a report. `definitions` is a tuple, in the order of names."""
+    numbers, texts = iter(NUMBERS), iter(TEXTS)
+    return tuple(definition.measure(numbers, texts) for definition in definitions)

@@ -1,0 +1,80 @@
+"""Measures of fields as columns of a fold: whole numbers, conditions as 1 or 0, and texts; null without a value."""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, DataType, NumericType, StringType
+
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.field_measures import FieldMeasure, Function
+from tidemark.pipeline.fold.dimension_columns import PARTS, source_of
+from tidemark.pipeline.runtime.pyspark_internals import null_if_it_fails
+
+_SCALE: Final = 18
+"""Digits after the point that are read."""
+
+
+def value_of(measure: FieldMeasure) -> Column:
+    """Returns the value over the fields of an event, as a fold has it."""
+    source = source_of(measure.path, measure.sql)
+    if measure.function.is_of_text:
+        return source.try_cast("string")
+    if measure.function is Function.COUNT_IF:
+        return F.when(source.try_cast("boolean"), 1).otherwise(0).cast("long")
+    return _scaled(source, measure)
+
+
+def _scaled(source: Column, measure: FieldMeasure) -> Column:
+    """Returns a number times 10 ** `digits`; null if that is no whole number within the bound."""
+    digits, bound = measure.digits, measure.function.bound
+    # As text, a number of 32 bits has the digits with which it was written. The product has 38 digits at most.
+    exact = source.try_cast("string").try_cast(f"decimal({2 * _SCALE - digits}, {_SCALE})")
+    product = exact * F.lit(10**digits).cast(f"decimal({digits + 1}, 0)")
+    whole = product.try_cast("long")
+    is_value = (whole.cast(f"decimal(38, {_SCALE})") == product) & whole.between(F.lit(-bound), F.lit(bound))
+    return F.when(is_value, whole)
+
+
+def unread(measure: FieldMeasure) -> Column:
+    """Returns whether an event has a value that is not read as a number; SQL that fails for it has none."""
+    has_other = source_of(measure.path, measure.sql).isNotNull() & value_of(measure).isNull()
+    return F.coalesce(null_if_it_fails(has_other, SparkSession.active()), F.lit(False))  # noqa: FBT003
+
+
+def counted_columns(measures: Sequence[FieldMeasure]) -> Iterator[Column]:
+    """Yields the columns of a fold that `measures` read: their numbers, and 1 or 0 for whether there is a number."""
+    for measure in measures:
+        if not measure.function.is_of_text:
+            yield F.col(measure.column)
+        if measure.function is Function.AVG:
+            yield F.col(measure.column).isNotNull().cast("long").alias(measure.counted)
+
+
+def require_values(events: DataFrame, missing: Collection[str], measures: Sequence[FieldMeasure]) -> None:
+    """Raises SetUpError if a measure cannot be computed of decoded `events`, or its field has another type.
+
+    `missing` are paths that no schema has.
+    """
+    for measure in measures:
+        name = f"measures.{measure.name}"
+        if measure.path in missing:
+            raise SetUpError(f"{name} is of {measure.path}, which no schema of the topic has")
+        try:
+            kind = events.select(source_of(measure.path, measure.sql)).schema[0].dataType
+        except (AnalysisException, ParseException) as error:
+            reason = str(error).strip().splitlines()[0]
+            raise SetUpError(f"{name} cannot be computed of an event: {reason}") from error
+        if needed := _needed(measure, kind):
+            raise SetUpError(f"{name} is of {kind.simpleString()}: {measure.function} is of {needed}")
+
+
+def _needed(measure: FieldMeasure, kind: DataType) -> str:
+    """Returns what a measure is of, if values of the type `kind` cannot be that."""
+    if measure.function.is_of_text:
+        return "one value, so name a field inside, or choose one in SQL" if isinstance(kind, PARTS) else ""
+    if measure.function is Function.COUNT_IF:
+        return "" if isinstance(kind, BooleanType) else "a condition, such as event_type = 'purchase'"
+    return "" if isinstance(kind, NumericType | StringType) else "numbers"

@@ -1,0 +1,139 @@
+"""The settings of measures of fields, and which measures a report can have."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Final, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from tidemark.command_line.printable import quoted
+from tidemark.pipeline.event_time.field_measures import (
+    MOST_DIGITS,
+    MOST_RECORDS,
+    NUMBERS,
+    TEXTS,
+    FieldMeasure,
+    Function,
+)
+from tidemark.pipeline.event_time.reports import KEYS
+from tidemark.pipeline.measures import MEASURES
+from tidemark.pipeline.settings.column_names import is_reserved
+from tidemark.pipeline.settings.report_settings import COLUMN_NAME, FIELD_NAME, ReportSettings, Section
+
+_WITH_DIGITS: Final = (Function.SUM, Function.MIN, Function.MAX, Function.AVG)
+
+
+class ValueSettings(Section):
+    """The values of a measure: a path, or SQL."""
+
+    path: Annotated[str, Field(pattern=f"^({FIELD_NAME})?$"), "FIELD"] = ""
+    """Field of the event; dots for fields of nested records, also inside of a text that is JSON."""
+    sql: str = ""
+    """Spark SQL over the fields, such as `round(price * amount, 2)`; events for which it fails have no value."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if bool(self.path) == bool(self.sql):
+            raise ValueError("set a path or sql: a measure has one of the two")
+        return self
+
+
+PathOrValue = Annotated[
+    ValueSettings,
+    BeforeValidator(
+        lambda value: {"path": value} if isinstance(value, str) else value,
+        json_schema_input_type=str | ValueSettings,
+    ),
+]
+"""A path alone may be a text."""
+
+
+class MeasureSettings(Section):
+    """A measure of a field: one function, and the field or SQL of its values."""
+
+    sum: PathOrValue | None = None
+    """Sum of numbers, 0 without any."""
+    min: PathOrValue | None = None
+    """Lowest number, null without any."""
+    max: PathOrValue | None = None
+    """Highest number, null without any."""
+    avg: PathOrValue | None = None
+    """Average of numbers, null without any."""
+    first: PathOrValue | None = None
+    """Text of the earliest event that has one."""
+    last: PathOrValue | None = None
+    """Text of the latest event that has one."""
+    count_if: str = ""
+    """Number of events that meet this condition, in SQL over their fields, such as `event_type = 'purchase'`."""
+    digits: Annotated[int, Field(ge=0, le=MOST_DIGITS)] = 0
+    """Digits after the point of the numbers; a number with more digits is left out."""
+
+    @model_validator(mode="after")
+    def _one_function(self) -> Self:
+        functions = [function for function in Function if getattr(self, function)]
+        if len(functions) != 1:
+            raise ValueError(f"set one of {', '.join(Function)}: a measure has one function")
+        if self.digits and functions[0] not in _WITH_DIGITS:
+            raise ValueError(f"{functions[0]} has no digits: leave them out")
+        return self
+
+    def definition(self, name: str) -> FieldMeasure:
+        """Returns the measure of this name."""
+        (function,) = (function for function in Function if getattr(self, function))
+        if function is Function.COUNT_IF:
+            return FieldMeasure(name, function, sql=self.count_if)
+        values: ValueSettings = getattr(self, function)
+        return FieldMeasure(name, function, values.path, values.sql, self.digits)
+
+
+def measure_names(value: dict[str, MeasureSettings]) -> dict[str, MeasureSettings]:
+    """Returns the measures unchanged. Raises ValueError if a name is not allowed for a column."""
+    for name in value:
+        if not re.fullmatch(COLUMN_NAME, name):
+            raise ValueError(
+                f"a measure cannot be named {quoted(name)}: start with a lower-case letter, use lower-case letters, "
+                "digits and _, at most 63 characters"
+            )
+        if name in KEYS or name in MEASURES or is_reserved(name):
+            raise ValueError(
+                f"a measure cannot be named {quoted(name)}, which is a word of SQL or another column: choose another "
+                f"name, such as {name}_of_events"
+            )
+    return value
+
+
+def require_measures(name: str, report: ReportSettings, known: Iterable[str]) -> None:
+    """Raises ValueError if the report `name` has a measure that is neither one of `MEASURES` nor `known`."""
+    for measure in report.measures:
+        if measure not in (names := [*MEASURES, *known]):
+            raise ValueError(
+                f"report {name}: there is no measure {quoted(measure)}: choose from {', '.join(names)}, or add it to "
+                "measures"
+            )
+
+
+def require_room(name: str, keys: Iterable[str], own: Iterable[FieldMeasure]) -> None:
+    """Raises ValueError if measures of the report `name` need more columns than there are, or columns have one name."""
+    own = [*own]
+    texts, numbers = (
+        sum(measure.function.columns for measure in own if measure.function.is_of_text is is_text)
+        for is_text in (True, False)
+    )
+    if numbers > len(NUMBERS) or texts > len(TEXTS):
+        raise ValueError(
+            f"report {name} has {numbers} numbers and {texts} texts of fields, of which it may have {len(NUMBERS)} and "
+            f"{len(TEXTS)}; an average is two numbers: make a second report"
+        )
+    columns = [*keys, *(column for measure in own for column in (measure.name, *measure.states))]
+    for column in columns:
+        if columns.count(column) > 1:
+            raise ValueError(f"report {name} has two columns {column}: rename the measure, or the key or other measure")
+
+
+def require_small_batches(reports: Mapping[str, ReportSettings], own: Mapping[str, FieldMeasure], records: int) -> None:
+    """Raises ValueError if batches of this many `records` may have sums of fields that exceed 64 bits."""
+    added = (Function.SUM, Function.AVG)
+    for name, report in reports.items():
+        sums = [measure for measure in report.measures if measure in own and own[measure].function in added]
+        if sums and records > MOST_RECORDS:
+            raise ValueError(f"report {name} adds up {sums[0]}: set batch.max_records to at most {MOST_RECORDS}")

@@ -1,0 +1,84 @@
+"""Measures of fields: the columns of panes that they have, what must be published of these, and in which form."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final, NamedTuple
+
+from tidemark.pipeline.event_time.field_measures import FieldMeasure, Function
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.verifier.published_results import PublishedReport
+from tidemark.pipeline.verifier.verification import Finding, Row
+from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
+
+_JOINS: Final = {Function.MIN: "min", Function.MAX: "max", Function.FIRST: "min", Function.LAST: "max"}
+_NO_VALUE: Final = {Function.MIN: "2000000000000000000", Function.MAX: "-2000000000000000000"}
+"""What panes have of events without a number; a result has null."""
+
+
+class StoredPart(NamedTuple):
+    """A column of panes and corrections with values of a measure, and the SQL of what a row of the result has of it."""
+
+    measure: str
+    column: str
+    join: str
+    type: str
+    published: str
+
+    def joined(self, over: str = "") -> str:
+        """SQL of the joined values, of the rows that a clause `over` selects."""
+        joined = f"{self.join}({self.column}) {over}"
+        return f"CAST({joined} AS BIGINT)" if self.join == "sum" else joined
+
+    def difference(self, result: PublishedReport, row: Row) -> str:
+        """Returns the sentence on a row whose panes have another value."""
+        return (
+            f"{result.place_of(row)} shows {self.measure} {row['actual']!r}, but its panes and corrections have "
+            f"{row['expected']!r}"
+        )
+
+
+def stored_parts(report: Report) -> list[StoredPart]:
+    """Returns the columns that a report's measures of fields have: in the order of names the next one of their kind."""
+    parts, count = list[StoredPart](), {"number": 0, "text": 0}
+    for measure in report.field_measures:
+        for published in _published_sql(measure):
+            kind = "text" if measure.function.is_of_text else "number"
+            count[kind] += 1
+            join = _JOINS.get(measure.function, "sum")
+            column, sql_type = f"{kind}_{count[kind]}", "VARCHAR" if kind == "text" else "BIGINT"
+            parts.append(StoredPart(measure.name, column, join, sql_type, published))
+    return parts
+
+
+def _published_sql(measure: FieldMeasure) -> Iterator[str]:
+    name = measure.name
+    match measure.function:
+        case Function.AVG:
+            yield from (f"{name}_sum", f"{name}_values")
+        case Function.FIRST | Function.LAST:
+            yield f"{name}_after_time"
+        case _:
+            number = f"CAST({name} * {10**measure.digits} AS BIGINT)" if measure.digits else name
+            lacking = _NO_VALUE.get(measure.function)
+            yield f"coalesce({number}, {lacking})" if lacking else number
+
+
+def check_display(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
+    """Checks that averages and texts are those of the columns that they are made of."""
+    for measure in result.report.field_measures:
+        name = measure.name
+        match measure.function:
+            case Function.AVG:
+                expected = f"{name}_sum / nullif({name}_values * CAST({10**measure.digits} AS DOUBLE), 0)"
+            case Function.FIRST | Function.LAST:
+                expected = f"CASE WHEN length({name}_after_time) > 19 THEN substr({name}_after_time, 21) END"
+            case _:
+                continue
+        rows = f"SELECT *, {name} AS actual, {expected} AS expected FROM {result.table}"
+        wrong = f"SELECT * FROM ({rows}) AS rows WHERE actual IS DISTINCT FROM expected ORDER BY start_ms, end_ms"
+        finding.report_rows(tables.ask(wrong), partial(_display_difference, result, name))
+
+
+def _display_difference(result: PublishedReport, name: str, row: Row) -> str:
+    """Returns the sentence on a row whose measure is not that of its other columns."""
+    return f"{result.place_of(row)} shows {name} {row['actual']!r}, but its other columns make {row['expected']!r}"

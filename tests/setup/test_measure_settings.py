@@ -1,0 +1,76 @@
+"""Settings of measures of fields that cannot be are refused in a sentence."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.parsed_settings import parsed_settings
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.field_measures import FieldMeasure, Function
+
+SUM = {"sum": "price"}
+
+
+@pytest.mark.parametrize(
+    ("measures", "sentence"),
+    [
+        ({"m": {}}, "set one of sum, min, max, avg, count_if, first, last"),
+        ({"m": {"sum": "a", "max": "a"}}, "a measure has one function"),
+        ({"m": {"sum": {}}}, "set a path or sql: a measure has one of the two"),
+        ({"m": {"sum": {"path": "a", "sql": "b"}}}, "set a path or sql"),
+        ({"m": {"sum": "a b"}}, "should match pattern"),
+        ({"m": {"sum": "a", "digits": 10}}, "less than or equal to 9"),
+        ({"m": {"count_if": "a > 1", "digits": 1}}, "count_if has no digits"),
+        ({"m": {"first": "a", "digits": 1}}, "first has no digits"),
+        ({"m": SUM, "order": SUM}, "cannot be named 'order', which is a word of SQL"),
+        ({"m": SUM, "page_views": SUM}, "cannot be named 'page_views'"),
+        ({"m": SUM, "number_3": SUM}, "cannot be named 'number_3'"),
+        ({"m": SUM, "Price": SUM}, "start with a lower-case letter"),
+        ({"other": SUM}, "report few: there is no measure 'm': choose from page_views, clicks, events, "),
+        ({"m": {"avg": "a"}, "m_values": SUM}, "report few has two columns m_values: rename"),
+        ({"m": SUM, "plan": SUM}, "plan is a measure and a dimension: rename"),
+        ({f"m{number or ''}": SUM for number in range(9)}, "report few has 9 numbers and 0 texts of fields"),
+        ({"m": SUM, **{f"m{number}": {"avg": "a"} for number in range(4)}}, "has 9 numbers and 0 texts of fields"),
+        ({f"m{number or ''}": {"last": "a"} for number in range(5)}, "has 0 numbers and 5 texts of fields"),
+    ],
+)
+def test_a_measure_that_cannot_be_is_refused_in_a_sentence(measures: dict[str, Any], sentence: str) -> None:
+    few = {"measures": [name for name in measures if name.startswith("m")] or ["m"]}
+    with pytest.raises(SetUpError, match=re.escape(sentence)):
+        parsed_settings(
+            f"--measures={json.dumps(measures)}", f"--reports=few={json.dumps(few)}", '--dimensions={"plan": "plan"}'
+        )
+
+
+def test_a_measure_of_the_user_is_refused_where_users_have_pseudonyms(tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text("x" * 64)
+    with pytest.raises(SetUpError, match=r"measures\.start names user_id"):
+        parsed_settings('--measures=start={"first": "user_id"}', f"--privacy.pseudonym-key-file={key}")
+
+
+def test_sums_of_fields_need_batches_that_cannot_exceed_64_bits() -> None:
+    arguments = ('--measures=m={"avg": "price"}', '--reports=few={"measures": ["m"]}')
+    assert parsed_settings(*arguments, "--batch.max-records=9000000").batch.max_records == 9_000_000
+    with pytest.raises(SetUpError, match=r"report few adds up m: set batch.max_records to at most 9000000"):
+        parsed_settings(*arguments, "--batch.max-records=9000001")
+    extremes = ('--measures=m={"max": "price"}', '--reports=few={"measures": ["m"]}')
+    assert parsed_settings(*extremes, "--batch.max-records=9000001").batch.max_records == 9_000_001
+
+
+def test_a_report_has_its_measures_in_the_order_of_their_names_after_the_fixed_ones() -> None:
+    settings = parsed_settings(
+        '--measures={"revenue": {"sum": "price", "digits": 2}, "buyers": {"count_if": "price > 0"}, "z": {"sum": "a"}}',
+        '--reports=sales={"measures": ["revenue", "clicks", "buyers", "page_views"]}',
+    )
+    (sales,) = settings.policy().reports
+    assert sales.measures == ("page_views", "clicks", "buyers", "revenue")
+    assert sales.field_measures == (
+        FieldMeasure("buyers", Function.COUNT_IF, sql="price > 0"),
+        FieldMeasure("revenue", Function.SUM, "price", digits=2),
+    )
+    assert [measure.part.name for measure in sales.chosen_measures[2:]] == ["number_1", "number_2"]
+    assert sales.sums == ["page_views", "clicks", "buyers", "revenue"]
