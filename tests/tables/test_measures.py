@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from tests.support.conservation import violations
 from tests.support.live_views import READERS
 from tests.support.seeds import drawn
 from tests.support.warehouse import milliseconds, rows
+from tests.verify.priced_site import FIELDS, PricedSite, price_of
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.calendar import Calendar
@@ -22,7 +25,8 @@ from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.tuning import Tuning
 
 pytestmark = pytest.mark.slow
-MEASURES = ("page_views", "last_page_url", "first_seen", "last_seen")
+OWN = tuple(measure.name for measure in FIELDS)
+MEASURES = ("page_views", "last_page_url", "first_seen", "last_seen", *OWN)
 REPORTS = {
     "grid": Report("grid", Grid(10 * MINUTE, 10 * MINUTE), 5 * MINUTE, measures=MEASURES),
     "slides": Report("slides", Grid(10 * MINUTE, 5 * MINUTE), 5 * MINUTE, (), measures=(*MEASURES, "unique_users")),
@@ -57,8 +61,8 @@ def every(request: pytest.FixtureRequest) -> int:
 
 
 def played(warehouse: Path, report: Report, every: int) -> Site:
-    policy = replace(POLICY, reports=(report,), totals=None)
-    site = Site(warehouse, policy, tuning=Tuning(merged_runs=2)).open()
+    policy = replace(POLICY, reports=(replace(report, field_measures=FIELDS),), totals=None)
+    site = PricedSite(warehouse, policy, tuning=Tuning(merged_runs=2)).open()
     for number, batch in enumerate(BATCHES, 1):
         site.batch(*batch)
         if number % every == 0:
@@ -88,6 +92,7 @@ def test_a_count_window_has_the_measures_of_its_events(every: int, tmp_path: Pat
     ]
     found = [{measure: as_milliseconds(row[measure]) for measure in MEASURES} for row in rows(tmp_path, "pairs")]
     assert sorted(map(str, found)) == sorted(map(str, pairs))
+    assert not violations(tmp_path)
 
 
 def assert_measures(warehouse: Path, report: Report, *, is_corrected: bool) -> None:
@@ -121,11 +126,24 @@ def is_in_time(row: dict[str, Any], event: Event, report: Report, watermark: int
 def expected_measures(events: Sequence[Event]) -> dict[str, Any]:
     times = [event.time for event in events]
     latest = max(events, key=lambda event: (event.time, event.page or ""))
-    return {"page_views": len(events), "last_page_url": latest.page, "first_seen": min(times), "last_seen": max(times)}
+    prices = [price for event in events if (price := price_of(event)) is not None]
+    pages = [(event.time, event.page) for event in events if event.page is not None]
+    return {
+        "page_views": len(events),
+        "last_page_url": latest.page,
+        "first_seen": min(times),
+        "last_seen": max(times),
+        "average": sum(prices) / (100 * len(prices)) if prices else None,
+        "entry": min(pages)[1] if pages else None,
+        "exit": max(pages)[1] if pages else None,
+        "highest": Decimal(max(prices)).scaleb(-2) if prices else None,
+        "lowest": min(prices, default=None),
+        "revenue": Decimal(sum(prices)).scaleb(-2),
+    }
 
 
 def as_milliseconds(cell: Any) -> Any:
-    return cell if cell is None or isinstance(cell, int | str) else milliseconds(cell)
+    return milliseconds(cell) if isinstance(cell, datetime) else cell
 
 
 @pytest.mark.core

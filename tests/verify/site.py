@@ -274,7 +274,7 @@ def _added(letter: dict[str, Any], report: Report, watermark: int) -> list[dict[
     same = {name: letter[name] for name in ("topic", "partition", "offset", "event_time")} | counts
     return [
         {"report": report.name, "closed_until": closed, **same, "window_start_ms": start, "window_end_ms": end}
-        | {key: keys[key] for key in report.fold_keys}
+        | {key: keys[key] for key in keys.keys() & {*report.fold_keys}}
         for start, end in _windows(time, report, letter["watermark"])
         if end <= closed
     ]

@@ -1,0 +1,69 @@
+"""Measures of fields that are not those of panes and corrections are found, in windows of every kind."""
+
+import shutil
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.conservation import violations
+from tests.verify.plant import BOUND, alter, at, change, ms
+from tests.verify.priced_site import FIELDS, PricedSite
+from tests.verify.site import MINUTE, POLICY, Event
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions
+
+pytestmark = pytest.mark.slow
+MEASURES = ("page_views", "clicks", *(measure.name for measure in FIELDS))
+KINDS = {
+    "grid": Grid(10 * MINUTE, 10 * MINUTE),
+    "sessions": Sessions(5 * MINUTE),
+    "pairs": Counts(2),
+    "slid": SlidingCounts(2, 1),
+}
+EVENTS = [Event(1, page="/b"), Event(2), Event(3, "bob", page="/c"), Event(4, "bob", click=True)]
+BREAKS: dict[str, tuple[dict[str, Any], str]] = {
+    "revenue": ({"revenue": Decimal("0.01")}, f"shows revenue 1, but its {BOUND} -700"),
+    "lowest": ({"lowest": None}, f"shows lowest 2000000000000000000, but its {BOUND} -400"),
+    "highest": ({"highest": Decimal(5)}, f"shows highest 500, but its {BOUND} -300"),
+    "average": ({"average": 1.5}, "shows average 1.5, but its other columns make -3.5"),
+    "its sum": ({"average_sum": 9, "average": 0.045}, f"shows average 9, but its {BOUND} -700"),
+    "entry": ({"entry": "/x"}, "shows entry '/x', but its other columns make '/b'"),
+    "its state": ({"exit_after_time": "", "exit": None}, f"shows exit '', but its {BOUND} '{ms(2):019d} /'"),
+}
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Returns a sound warehouse for each kind of windows."""
+    made = {}
+    for name, windows in KINDS.items():
+        report = Report(name, windows, 5 * MINUTE * (name in ("grid", "sessions")), measures=MEASURES)
+        policy = replace(POLICY, reports=(replace(report, field_measures=FIELDS),), totals=None)
+        made[name] = tmp_path_factory.mktemp(name)
+        site = PricedSite(made[name], policy).open()
+        site.batch(*EVENTS)
+        site.batch(Event(12))
+        assert not violations(made[name])
+    return made
+
+
+@pytest.mark.parametrize("broken", BREAKS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_measure_that_is_not_that_of_its_panes_is_reported(
+    kind: str, broken: str, sites: dict[str, Path], tmp_path: Path
+) -> None:
+    warehouse = tmp_path / "copy"
+    shutil.copytree(sites[kind], warehouse)
+    values, sentence = BREAKS[broken]
+    alter(warehouse, kind, change({"window_start": at(1 if kind != "grid" else 0), "user_id": "ann"}, **values))
+    found = violations(warehouse)
+    counts = f"{kind}: window"
+    if kind in ("pairs", "slid") and "other columns" not in sentence:
+        assert any("full with batch" in each for each in found), found
+    else:
+        assert any(each.startswith(counts) and sentence in each for each in found), found
