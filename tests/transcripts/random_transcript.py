@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from tests.transcripts.random_changes import MARKERS, Changes
-from tests.transcripts.transcript import Sent, Step, Transcript, milliseconds
+from tests.transcripts.transcript import FIELDS, Sent, Step, Transcript, milliseconds
 
 SEEDS = [57, 113, 858, 994]
 """Few, because the service takes seconds for each; a test checks that together they cover every case."""
@@ -47,7 +47,8 @@ def random_transcript(seed: int, steps: int = 10, records: int = 25) -> Transcri
     has_counts = any("count" in report.window for report in _at_its_end(transcript).every_report.values())
     transcript = transcript if has_counts or apart.random() < 0.6 else _with_duplicates(apart, transcript)
     apart = Random(f"kinds {seed}")
-    return _with_kinds(apart, transcript) if apart.random() < 0.5 else transcript
+    transcript = _with_kinds(apart, transcript) if apart.random() < 0.5 else transcript
+    return _with_fields(seed, transcript)
 
 
 def _at_its_end(transcript: Transcript) -> Transcript:
@@ -98,6 +99,24 @@ def _with_kinds(chance: Random, transcript: Transcript) -> Transcript:
         for step in transcript.steps
     ]
     return replace(transcript, settings=with_events(transcript.settings), steps=tuple(steps))
+
+
+def _with_fields(seed: int, transcript: Transcript) -> Transcript:
+    """Two of three reports have measures of fields, which follow from their names."""
+
+    def with_fields(settings: Mapping[str, Any]) -> dict[str, Any]:
+        reports = {name: {**report, "measures": [*report["measures"], *drawn(name)]} for name, report in of(settings)}
+        return {**settings, "reports": reports} if reports else {**settings}
+
+    def drawn(name: str) -> list[str]:
+        apart = Random(f"fields {seed} {name}")
+        return apart.sample([*FIELDS], apart.choice([0, 2, 4]))
+
+    def of(settings: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        yield from settings.get("reports", {}).items()
+
+    steps = [replace(step, restart=with_fields(step.changes) or step.restart) for step in transcript.steps]
+    return replace(transcript, settings=with_fields(transcript.settings), steps=tuple(steps))
 
 
 def _settings(chance: Random, pace: int) -> dict[str, Any]:

@@ -13,6 +13,7 @@ EVERYTHING = {
     *("page_views", "clicks", "events", "another kind", "unique_users", "sessions_begun", "late_events", "first_seen"),
     *("last_page_url by size", "last_page_url by gap", "last_page_url by count"),
     *("first_seen by size", "last_seen by gap"),
+    *("entry by size", "exit by gap", "depth by size", "deepest by count"),
     *("bounded", "punctuated", "time_lag"),
     *("event", "ingestion", "processing"),
     *("too_late", "partly_late", "future", "a duplicate", "changed deduplicate"),

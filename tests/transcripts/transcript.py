@@ -33,6 +33,15 @@ DEFAULTS: Mapping[str, Any] = {
     "deduplicate": "off",
 }
 
+FIELDS: Mapping[str, Mapping[str, Any]] = {
+    "entry": {"first": "page_url"},
+    "exit": {"last": {"sql": "page_url"}},
+    "depth": {"sum": {"sql": "length(page_url)"}},
+    "deepest": {"max": {"sql": "length(page_url)"}},
+    "shallowest": {"min": {"sql": "length(page_url)"}},
+    "clicked": {"count_if": "event_type = 'click'"},
+}
+"""The measures of fields that reports may name, as settings have them; `Row.of` computes them."""
 RowKey = tuple[str | int, ...]
 """The values of a report's keys, then window start and end; of totals the user."""
 
@@ -97,6 +106,8 @@ class Row:
         """Returns the row of some events; `more` are columns that follow from rules of event time."""
         acts = Counter(entry.event.act for entry in counted)
         times = [entry.time for entry in counted]
+        pages = [(entry.time, entry.event.page) for entry in counted]
+        depths = [len(page) for _, page in pages]
         values = {
             "page_views": acts["visit"],
             "clicks": acts["click"],
@@ -104,7 +115,13 @@ class Row:
             "unique_users": len({entry.event.user for entry in counted}),
             "first_seen": min(times),
             "last_seen": max(times),
-            "last_page_url": max((entry.time, entry.event.page) for entry in counted)[1],
+            "last_page_url": max(pages)[1],
+            "entry": min(pages)[1],
+            "exit": max(pages)[1],
+            "depth": sum(depths),
+            "deepest": max(depths),
+            "shallowest": min(depths),
+            "clicked": acts["click"],
             **more,
         }
         return cls({column: values[column] for column in columns}, max([*fired, *(entry.batch for entry in counted)]))

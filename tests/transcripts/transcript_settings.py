@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.transcripts.transcript import Transcript
+from tests.transcripts.transcript import FIELDS, Transcript
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.settings.model import Settings
 
@@ -23,6 +23,9 @@ def sections_of(transcript: Transcript) -> dict[str, Any]:
     if transcript.has_other_kinds:
         kinds = {kind: kind for kind in transcript.kinds}
         sections["schemas"] = {"format": "json", "mapping": {"kinds": kinds}}
+    named = {measure for report in transcript.reports for measure in report.measures}
+    if fields := {name: FIELDS[name] for name in sorted(named & FIELDS.keys())}:
+        sections["measures"] = fields
     if totals := transcript.value("totals"):
         sections["totals"] = totals
     if at_most := transcript.value("max_records"):

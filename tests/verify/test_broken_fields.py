@@ -15,11 +15,12 @@ from tests.verify.site import MINUTE, POLICY, Event
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 from tidemark.pipeline.event_time.windows.session import Sessions
 
 pytestmark = pytest.mark.slow
 MEASURES = ("page_views", "clicks", *(measure.name for measure in FIELDS))
-KINDS = {
+KINDS: dict[str, AnyWindows] = {
     "grid": Grid(10 * MINUTE, 10 * MINUTE),
     "sessions": Sessions(5 * MINUTE),
     "pairs": Counts(2),
