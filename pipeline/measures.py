@@ -40,6 +40,10 @@ class Display(StrEnum):
     """
     EXACT = "exact"
     """A whole number divided by 10 ** `digits`; null for `NO_NUMBER`."""
+    ELAPSED = "elapsed"
+    """The second part minus the first, both of which have columns of their own."""
+    SINGLE_VIEW = "single_view"
+    """1 if the first part is 1 and the second 0, else 0; both have columns of their own."""
     AVERAGE = "average"
     """The first part divided by 10 ** `digits` and by the second; null if that is 0. Both have columns of their own."""
 
@@ -115,6 +119,8 @@ class Measure:
     """Whether sessions and count windows can have it, in addition to windows of time."""
     digits: int = 0
     """The number of decimal digits of its numbers."""
+    is_of_visits: bool = False
+    """Whether only sessions can have it."""
 
     @property
     def part(self) -> Part:
@@ -129,7 +135,8 @@ class Measure:
     @property
     def adds_up(self) -> bool:
         """Whether the values of several rows may be added up."""
-        return self.part.join is Join.SUM and self.display is not Display.AVERAGE
+        is_sum = self.part.join is Join.SUM and self.display is not Display.AVERAGE
+        return is_sum or self.display is Display.ELAPSED
 
 
 COUNTS: Final = (
@@ -176,6 +183,8 @@ MEASURES: Final[Mapping[str, Measure]] = {
         ),
         Measure(c.FIRST_SEEN, TIMES[:1], Display.MOMENT, is_anywhere=True),
         Measure(c.LAST_SEEN, TIMES[1:], Display.MOMENT, is_anywhere=True),
+        Measure(c.DURATION_MS, TIMES, Display.ELAPSED, states=(c.FIRST_EVENT_MS, c.LAST_EVENT_MS), is_of_visits=True),
+        Measure(c.BOUNCED, COUNTS[:2], Display.SINGLE_VIEW, states=(c.PAGE_VIEWS, c.CLICKS), is_of_visits=True),
     )
 }
 """Measures by name, in the order of their columns."""

@@ -48,6 +48,11 @@ class Report(Terms):
         return tuple(own[name] if name in own else MEASURES[name] for name in self.measures)
 
     @property
+    def hidden(self) -> set[str]:
+        """The columns of its table that only serve to join rows, and are no measures."""
+        return {state for measure in self.chosen_measures for state in measure.states} - {*self.measures}
+
+    @property
     def sums(self) -> list[str]:
         """Names of the measures that may be added up over rows."""
         return [measure.name for measure in self.chosen_measures if measure.adds_up]

@@ -114,8 +114,8 @@ def _table_view(spec: TableSpec, warehouse: str, engine: Engine) -> View:
 
 
 def _live_view(report: Report, query: str) -> View:
-    about, states = about_live(report), {state for measure in report.chosen_measures for state in measure.states}
-    columns = {name: comment for name, comment in about.columns.items() if name not in states}
+    about = about_live(report)
+    columns = {name: comment for name, comment in about.columns.items() if name not in report.hidden}
     return View(view_name(report.name), query, about.description, columns)
 
 

@@ -25,6 +25,7 @@ from tidemark.pipeline.event_time.strategies import Bounded, Punctuated, Strateg
 from tidemark.pipeline.event_time.table_retention import TableRetention
 from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.event_time.windows.kinds import AnyWindows
+from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.logs import LogFormat
 from tidemark.pipeline.measures import MEASURES
 from tidemark.pipeline.settings.durations import Duration, DurationOrOff, PositiveDuration, milliseconds
@@ -273,7 +274,12 @@ class Settings(BaseSettings):
     def _measures_of_a_time(self) -> Self:
         for name, report in self.reports.items():
             fixed = {*report.measures} - self.measures.keys()
-            time_measures = sorted(measure for measure in fixed if not MEASURES[measure].is_anywhere)
+            of_visits = sorted(measure for measure in fixed if MEASURES[measure].is_of_visits)
+            if of_visits and not isinstance(self._windows(report), Sessions):
+                raise ValueError(
+                    f"report {name} has {' and '.join(of_visits)}, which only sessions have: set window.gap"
+                )
+            time_measures = sorted(measure for measure in fixed - {*of_visits} if not MEASURES[measure].is_anywhere)
             if time_measures and not self._windows(report).ends_are_known:
                 raise ValueError(
                     f"report {name} has {' and '.join(time_measures)}: they need windows of time, "

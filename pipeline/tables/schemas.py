@@ -68,6 +68,8 @@ _TYPES_OF_MEASURES: Final = {
     Display.MOMENT: _MOMENT,
     Display.TEXT_AFTER_TIME: pa.string(),
     Display.EXACT: pa.int64(),
+    Display.ELAPSED: pa.int64(),
+    Display.SINGLE_VIEW: pa.int64(),
     Display.AVERAGE: pa.float64(),
 }
 _TEXT_COLUMNS: Final = (c.REASON, c.DETAIL, c.TOPIC, c.REPORT, c.USER_ID, c.PAGE_URL, c.EVENT_TYPE, *STORED, *TEXTS)

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final, NamedTuple
 
+from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.field_measures import FieldMeasure, Function
 from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.verifier.published_results import PublishedReport
 from tidemark.pipeline.verifier.verification import Finding, Row
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
@@ -64,19 +66,28 @@ def _published_sql(measure: FieldMeasure) -> Iterator[str]:
 
 
 def check_display(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
-    """Checks that averages and texts are those of the columns that they are made of."""
-    for measure in result.report.field_measures:
-        name = measure.name
-        match measure.function:
-            case Function.AVG:
-                expected = f"{name}_sum / nullif({name}_values * CAST({10**measure.digits} AS DOUBLE), 0)"
-            case Function.FIRST | Function.LAST:
-                expected = f"CASE WHEN length({name}_after_time) > 19 THEN substr({name}_after_time, 21) END"
-            case _:
-                continue
+    """Checks that measures are those of the columns that they are made of."""
+    for name, expected in _made_of_columns(result.report):
         rows = f"SELECT *, {name} AS actual, {expected} AS expected FROM {result.table}"
         wrong = f"SELECT * FROM ({rows}) AS rows WHERE actual IS DISTINCT FROM expected ORDER BY start_ms, end_ms"
         finding.report_rows(tables.ask(wrong), partial(_display_difference, result, name))
+
+
+def _made_of_columns(report: Report) -> Iterator[tuple[str, str]]:
+    """Yields measures that are made of other columns of their rows, with the SQL of that."""
+    if c.BOUNCED in report.measures:
+        yield c.BOUNCED, "CASE WHEN page_views = 1 AND clicks = 0 THEN 1 ELSE 0 END"
+    if c.DURATION_MS in report.measures and isinstance(report.windows, Sessions):
+        yield c.DURATION_MS, f"end_ms - start_ms - {report.windows.gap_ms}"
+    for measure in report.field_measures:
+        name = measure.name
+        match measure.function:
+            case Function.AVG:
+                yield name, f"{name}_sum / nullif({name}_values * CAST({10**measure.digits} AS DOUBLE), 0)"
+            case Function.FIRST | Function.LAST:
+                yield name, f"CASE WHEN length({name}_after_time) > 19 THEN substr({name}_after_time, 21) END"
+            case _:
+                pass
 
 
 def _display_difference(result: PublishedReport, name: str, row: Row) -> str:

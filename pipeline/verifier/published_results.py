@@ -18,6 +18,7 @@ from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, sql
 _STORED_AS: Final = "tidemark.report"
 _SQL_TYPES: Final = {Type.TEXT: "VARCHAR", Type.INTEGER: "BIGINT", Type.BOOLEAN: "BOOLEAN", Type.DATE: "DATE"}
 _COUNTS_SQL: Final = "page_views + clicks"
+_COUNTS: Final = (c.PAGE_VIEWS, c.CLICKS, c.EVENTS, c.SESSIONS_BEGUN)
 # Rows of older versions have no number of events, and only visits and clicks.
 _PANE_EVENTS_SQL: Final = f"coalesce(events, {_COUNTS_SQL})"
 
@@ -87,9 +88,10 @@ class PublishedReport(PublishedResult):
 
     @property
     def counts(self) -> list[str]:
-        """The measures that are sums, without those of fields."""
-        own = {measure.name for measure in self.report.field_measures}
-        return [name for name in self.report.sums if name not in own]
+        """The columns that count events or sessions, without those of fields."""
+        measures = {*self.report.measures}
+        stored = {c.PAGE_VIEWS, c.CLICKS} if c.BOUNCED in measures else set()
+        return [name for name in _COUNTS if name in measures | stored]
 
     @property
     def events_sql(self) -> str:

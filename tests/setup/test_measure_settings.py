@@ -61,6 +61,16 @@ def test_sums_of_fields_need_batches_that_cannot_exceed_64_bits() -> None:
     assert parsed_settings(*extremes, "--batch.max-records=9000001").batch.max_records == 9_000_001
 
 
+def test_measures_of_visits_need_sessions() -> None:
+    visits = '--reports=few={"measures": ["bounced", "duration_ms"], "window": {"gap": "5m"}}'
+    assert parsed_settings(visits).policy().reports[0].hidden == {
+        *("page_views", "clicks"),
+        *("first_event_ms", "last_event_ms"),
+    }
+    with pytest.raises(SetUpError, match="report few has bounced and duration_ms, which only sessions have: set"):
+        parsed_settings(visits.replace("gap", "size"))
+
+
 def test_a_report_has_its_measures_in_the_order_of_their_names_after_the_fixed_ones() -> None:
     settings = parsed_settings(
         '--measures={"revenue": {"sum": "price", "digits": 2}, "buyers": {"count_if": "price > 0"}, "z": {"sum": "a"}}',

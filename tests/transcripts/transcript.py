@@ -116,6 +116,8 @@ class Row:
             "first_seen": min(times),
             "last_seen": max(times),
             "last_page_url": max(pages)[1],
+            "duration_ms": max(times) - min(times),
+            "bounced": int((acts["visit"], acts["click"]) == (1, 0)),
             "entry": min(pages)[1],
             "exit": max(pages)[1],
             "depth": sum(depths),

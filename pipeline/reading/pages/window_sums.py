@@ -84,8 +84,7 @@ def rows_of_report(
     Rows of a window are in descending order of `measure`, then of the other sums: a measure that is 0 in all rows does
     not order them.
     """
-    states = {state for measure in report.chosen_measures for state in measure.states}
-    names = [name for name in result_of(report).schema.names if name not in states]
+    names = [name for name in result_of(report).schema.names if name not in report.hidden]
     select, keys = ", ".join([*names, STATE]), "".join(f", {key}" for key in report.keys)
     rest = (
         f"ORDER BY {c.WINDOW_END} DESC, {c.WINDOW_START} DESC, {largest_first(report, measure)}{keys} "
