@@ -5,8 +5,9 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+from tests.transcripts.page_fields import FIELDS
 from tests.transcripts.random_changes import MARKERS, Changes
-from tests.transcripts.transcript import FIELDS, Sent, Step, Transcript, milliseconds
+from tests.transcripts.transcript import Sent, Step, Transcript, milliseconds
 
 SEEDS = [57, 113, 858, 994]
 """Few, because the service takes seconds for each; a test checks that together they cover every case."""

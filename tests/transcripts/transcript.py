@@ -8,6 +8,8 @@ from functools import cached_property
 from itertools import chain, count
 from typing import Any, Self
 
+from tests.transcripts.page_fields import values_of
+
 EPOCH = 10**9
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 DEFAULTS: Mapping[str, Any] = {
@@ -33,15 +35,6 @@ DEFAULTS: Mapping[str, Any] = {
     "deduplicate": "off",
 }
 
-FIELDS: Mapping[str, Mapping[str, Any]] = {
-    "entry": {"first": "page_url"},
-    "exit": {"last": {"sql": "page_url"}},
-    "depth": {"sum": {"sql": "length(page_url)"}},
-    "deepest": {"max": {"sql": "length(page_url)"}},
-    "shallowest": {"min": {"sql": "length(page_url)"}},
-    "clicked": {"count_if": "event_type = 'click'"},
-}
-"""The measures of fields that reports may name, as settings have them; `Row.of` computes them."""
 RowKey = tuple[str | int, ...]
 """The values of a report's keys, then window start and end; of totals the user."""
 
@@ -107,7 +100,6 @@ class Row:
         acts = Counter(entry.event.act for entry in counted)
         times = [entry.time for entry in counted]
         pages = [(entry.time, entry.event.page) for entry in counted]
-        depths = [len(page) for _, page in pages]
         values = {
             "page_views": acts["visit"],
             "clicks": acts["click"],
@@ -118,12 +110,7 @@ class Row:
             "last_page_url": max(pages)[1],
             "duration_ms": max(times) - min(times),
             "bounced": int((acts["visit"], acts["click"]) == (1, 0)),
-            "entry": min(pages)[1],
-            "exit": max(pages)[1],
-            "depth": sum(depths),
-            "deepest": max(depths),
-            "shallowest": min(depths),
-            "clicked": acts["click"],
+            **values_of(pages, acts["click"]),
             **more,
         }
         return cls({column: values[column] for column in columns}, max([*fired, *(entry.batch for entry in counted)]))

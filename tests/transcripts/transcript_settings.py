@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from tests.transcripts.transcript import FIELDS, Transcript
+from tests.transcripts.page_fields import FIELDS
+from tests.transcripts.transcript import Transcript
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.settings.model import Settings
 
