@@ -10,6 +10,7 @@ from deltalake import DeltaTable
 from tests.support.policies import policy_of
 from tests.support.warehouse import rows
 from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.field_measures import FieldMeasure, Function
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.calendar import Calendar
 from tidemark.pipeline.event_time.windows.count import SlidingCounts
@@ -24,6 +25,9 @@ DAYS = Report("days", Calendar(86_400_000, "Europe/Berlin"), 0, (), "event_type 
 
 
 MINUTES = "windows grid size 1m slide 1m"
+
+
+PAID = FieldMeasure("paid", Function.SUM, "price", digits=2)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +47,11 @@ MINUTES = "windows grid size 1m slide 1m"
             "measures page_views, clicks",
             "measures page_views, unique_users",
         ),
+        (
+            replace(USERS, measures=("clicks", "paid"), field_measures=(PAID,)),
+            "measures page_views, clicks and field_measures empty",
+            "measures clicks, paid and field_measures paid function sum path price digits 2",
+        ),
     ],
 )
 def test_a_report_that_changed_is_refused_in_one_sentence(
@@ -52,6 +61,17 @@ def test_a_report_that_changed_is_refused_in_one_sentence(
     sentence = f"report users in the warehouse .* was made with {before}, but the settings say {after}. Set it back"
     with pytest.raises(SetUpError, match=sentence):
         check_results(str(tmp_path), policy_of(changed))
+
+
+def test_a_measure_of_a_field_that_changed_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    sales = replace(USERS, measures=("paid",), field_measures=(PAID,))
+    create_tables(str(tmp_path), policy_of(sales))
+    check_results(str(tmp_path), policy_of(sales))
+    exact = replace(sales, field_measures=(replace(PAID, digits=3),))
+    with pytest.raises(
+        SetUpError, match=r"field_measures paid .* digits 2, but the settings say field_measures paid .* 3"
+    ):
+        check_results(str(tmp_path), policy_of(exact))
 
 
 def test_the_allowed_lateness_may_change(tmp_path: Path) -> None:

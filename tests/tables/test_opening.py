@@ -40,6 +40,21 @@ def test_dimensions_come_back_and_leave_reports_without_them_as_they_were() -> N
     assert "dimensions" not in told["plain"]
 
 
+def test_measures_of_fields_come_back_and_leave_reports_without_them_as_they_were() -> None:
+    measures = {
+        "revenue": {"sum": "cart.price", "digits": 2},
+        "entry": {"first": {"sql": "lower(page_url)"}},
+        "buyers": {"count_if": "event_type = 'click'"},
+    }
+    reports = {"one": {"measures": ["revenue", "clicks", "entry"]}, "other": {"measures": ["buyers"]}, "plain": {}}
+    opening = Opening(Settings.model_validate({"measures": measures, "reports": reports}).policy(), {})
+    assert Opening.from_text(opening.to_text()) == opening
+    told = {report["name"]: report for report in json.loads(opening.to_text())["policy"]["reports"]}
+    assert [each["name"] for each in told["one"]["field_measures"]] == ["entry", "revenue"]
+    assert told["one"]["measures"] == ["clicks", "entry", "revenue"]
+    assert "field_measures" not in told["plain"]
+
+
 def test_its_reports_know_how_far_they_were_closed() -> None:
     opening = Opening(Settings().policy(), {"page_views": 60_000, "gone": 5})
     read = Opening.from_text(opening.to_text())
@@ -101,6 +116,11 @@ def test_an_opening_that_cannot_be_read_is_a_sentence(opening: str, sentence: st
         ({"measures": ["visitors_from_mars"]}, "has the measure 'visitors_from_mars', which version"),
         ({"windows": {"kind": "moons"}}, "has the windows 'moons', which version"),
         ({"top": 10}, "has the setting 'top', which version"),
+        ({"field_measures": [{"name": "a", "weight": 1}]}, "has the setting of a measure 'weight', which version"),
+        (
+            {"field_measures": [{"name": "a", "function": "mode"}]},
+            "has the function of a measure 'mode', which version",
+        ),
     ],
 )
 def test_a_report_of_a_later_version_is_refused_in_a_sentence(part: dict[str, Any], sentence: str) -> None:
