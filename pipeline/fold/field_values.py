@@ -1,7 +1,6 @@
 """Measures of fields as columns of a fold: whole numbers, conditions as 1 or 0, and texts; null without a value."""
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Final
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -11,10 +10,7 @@ from pyspark.sql.types import BooleanType, DataType, NumericType, StringType
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time.field_measures import FieldMeasure, Function
 from tidemark.pipeline.fold.dimension_columns import PARTS, source_of
-from tidemark.pipeline.runtime.pyspark_internals import null_if_it_fails
-
-_SCALE: Final = 18
-"""Digits after the point that are read."""
+from tidemark.pipeline.runtime.pyspark_internals import null_if_it_fails, scaled_number
 
 
 def value_of(measure: FieldMeasure) -> Column:
@@ -24,18 +20,7 @@ def value_of(measure: FieldMeasure) -> Column:
         return source.try_cast("string")
     if measure.function is Function.COUNT_IF:
         return F.when(source.try_cast("boolean"), 1).otherwise(0).cast("long")
-    return _scaled(source, measure)
-
-
-def _scaled(source: Column, measure: FieldMeasure) -> Column:
-    """Returns a number times 10 ** `digits`; null if that is no whole number within the bound."""
-    digits, bound = measure.digits, measure.function.bound
-    # As text, a number of 32 bits has the digits with which it was written. The product has 38 digits at most.
-    exact = source.try_cast("string").try_cast(f"decimal({2 * _SCALE - digits}, {_SCALE})")
-    product = exact * F.lit(10**digits).cast(f"decimal({digits + 1}, 0)")
-    whole = product.try_cast("long")
-    is_value = (whole.cast(f"decimal(38, {_SCALE})") == product) & whole.between(F.lit(-bound), F.lit(bound))
-    return F.when(is_value, whole)
+    return scaled_number(source, measure.digits, measure.function.bound, SparkSession.active())
 
 
 def unread(measure: FieldMeasure) -> Column:

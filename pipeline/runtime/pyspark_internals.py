@@ -93,6 +93,12 @@ def is_utf8(name: str, session: SparkSession) -> Column:
     return ClassicColumn(java_packages(session).tidemark.Utf8.isUtf8(F.col(name)._jc))  # noqa: SLF001
 
 
+def scaled_number(column: Column, digits: int, bound: int, session: SparkSession) -> Column:
+    """Returns numbers times 10 ** `digits`; null if that is no whole number up to `bound`. See `Numbers.java`."""
+    numbers = java_packages(session).tidemark.Numbers
+    return ClassicColumn(numbers.scaled(column._jc, digits, bound))  # noqa: SLF001
+
+
 def remove_properties(context: SparkContext, names: Iterable[str]) -> None:
     """Removes properties from the configuration that Spark lists."""
     java: Any = context._jsc  # noqa: SLF001

@@ -3,6 +3,8 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from random import Random
 from typing import Any, Final
 
 import pyarrow as pa
@@ -10,6 +12,7 @@ import pytest
 
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import MAPPED, NOW, record, written
+from tests.support.seeds import SEED
 from tidemark.pipeline.app import plan_fold
 from tidemark.pipeline.decoding.decode import decoded
 from tidemark.pipeline.errors import SetUpError
@@ -113,9 +116,60 @@ def test_every_version_and_type_of_a_field_has_its_numbers() -> None:
     ]
 
 
+def exact(number: float | str, digits: int, bound: int) -> int | None:
+    """Returns a number times 10 ** `digits` by Python's decimals."""
+    scaled = Decimal(str(number)).scaleb(digits)
+    return int(scaled) if scaled == int(scaled) and abs(scaled) <= bound else None
+
+
+def test_numbers_drawn_at_random_are_exact() -> None:
+    chance = Random(SEED)
+    near = [round(chance.uniform(-1e6, 1e6), chance.randrange(6)) for _ in range(1_500)]
+    sums = [chance.randrange(10**6) / 100 + chance.randrange(10**6) / 100 for _ in range(500)]
+    far = [float(chance.randrange(10**13)) / 10 ** chance.randrange(12) for _ in range(500)]
+    prices = [*near, *sums, *far]
+    events: list[tuple[int, dict[str, Any]]] = [
+        (3, {"cart": {"price": price}, "text": str(price), "n": chance.randrange(-(10**13), 10**13)})
+        for price in prices
+    ]
+    measures = {
+        "m1": {"sum": "cart.price", "digits": 2},
+        "m2": {"max": "cart.price", "digits": 4},
+        "m3": {"avg": "text", "digits": 3},
+        "m4": {"min": "text", "digits": 9},
+        "m5": {"sum": "n", "digits": 1},
+    }
+    expected = [
+        (
+            exact(price, 2, 10**12),
+            exact(price, 4, 10**18 - 1),
+            exact(event["text"], 3, 10**12),
+            exact(event["text"], 9, 10**18 - 1),
+            exact(event["n"], 1, 10**12),
+        )
+        for price, (_, event) in zip(prices, events, strict=True)
+    ]
+    assert values_of(measures, events) == expected
+
+
 @pytest.mark.parametrize(
     ("price", "expected"),
-    [("12.34", 1234), ('"12.340"', 1234), ("1e1", 1000), ('"x"', None), ("true", None), ("null", None), ("[1]", None)],
+    [
+        *[
+            ("12.34", 1234),
+            ('"12.340"', 1234),
+            ("1e1", 1000),
+            ('"x"', None),
+            ("true", None),
+            ("null", None),
+            ("[1]", None),
+        ],
+        *[('"-.5"', -50), ('"5."', 500), ('"."', None), ('"-"', None), ('""', None), ('"+1.50"', 150), ('" 7 "', 700)],
+        *[('"1.2.3"', None), ('"0.001"', None), ('"--1"', None), ('"1e999999999"', None), ('"1e-999999999"', None)],
+        *[('"0000000000000000000001.5"', 150), ('"0.10000000000000000000000"', 10), ('"1e"', None), ('"0e99999"', 0)],
+        *[('"10000000000"', 10**12), ('"10000000000.01"', None), ('"-99999999999999999999"', None), ('"NaN"', None)],
+        *[('"' + "1" * 100 + '"', None), ("[1]", None)],
+    ],
 )
 def test_a_field_of_json_has_its_number(price: str, expected: int | None) -> None:
     value = f'{{"user_id": "ann", "event_time": {NOW}, "event_type": "visit", "cart": {{"price": {price}}}}}'
