@@ -37,7 +37,7 @@ class _Source(NamedTuple):
 _SOURCES: Final = {
     c.FIRST_SEEN: _Source("min", "BIGINT", "first_time", "event_time", _TIMES_SQL[c.FIRST_SEEN]),
     c.LAST_SEEN: _Source("max", "BIGINT", "last_time", "event_time", _TIMES_SQL[c.LAST_SEEN]),
-    c.LAST_PAGE_URL: _Source("max", "VARCHAR", "last_page", _PAGE_SQL, "last_page"),
+    c.LAST_PAGE_URL: _Source("max", "STRING", "last_page", _PAGE_SQL, "last_page"),
 }
 _WRONG_SQL: Final = """
 {with_sums} SELECT {cell}, actual, expected FROM (

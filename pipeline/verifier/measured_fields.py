@@ -47,7 +47,7 @@ def stored_parts(report: Report) -> list[StoredPart]:
             kind = "text" if measure.function.is_of_text else "number"
             count[kind] += 1
             join = _JOINS.get(measure.function, "sum")
-            column, sql_type = f"{kind}_{count[kind]}", "VARCHAR" if kind == "text" else "BIGINT"
+            column, sql_type = f"{kind}_{count[kind]}", "STRING" if kind == "text" else "BIGINT"
             parts.append(StoredPart(measure.name, column, join, sql_type, published))
     return parts
 

@@ -16,7 +16,7 @@ from tidemark.pipeline.verifier.verification import Row, time_text
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, sql_name
 
 _STORED_AS: Final = "tidemark.report"
-_SQL_TYPES: Final = {Type.TEXT: "VARCHAR", Type.INTEGER: "BIGINT", Type.BOOLEAN: "BOOLEAN", Type.DATE: "DATE"}
+_SQL_TYPES: Final = {Type.TEXT: "STRING", Type.INTEGER: "BIGINT", Type.BOOLEAN: "BOOLEAN", Type.DATE: "DATE"}
 _COUNTS_SQL: Final = "page_views + clicks"
 _COUNTS: Final = (c.PAGE_VIEWS, c.CLICKS, c.EVENTS, c.SESSIONS_BEGUN)
 # Rows of older versions have no number of events, and only visits and clicks.

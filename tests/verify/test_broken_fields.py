@@ -9,16 +9,21 @@ from typing import Any
 import pytest
 
 from tests.support.conservation import violations
+from tests.support.spark_reader import spark_reader
 from tests.verify.plant import BOUND, alter, at, change, ms
 from tests.verify.priced_site import FIELDS, PricedSite
 from tests.verify.site import MINUTE, POLICY, Event
+from tests.verify.test_on_spark import finding_of, on_spark
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.verifier.query_engines import DataFusion
 
 pytestmark = pytest.mark.slow
+RESULTS = 4
+"""The index of the invariant of results."""
 MEASURES = ("page_views", "clicks", *(measure.name for measure in FIELDS))
 KINDS: dict[str, AnyWindows] = {
     "grid": Grid(10 * MINUTE, 10 * MINUTE),
@@ -68,3 +73,16 @@ def test_a_measure_that_is_not_that_of_its_panes_is_reported(
         assert any("full with batch" in each for each in found), found
     else:
         assert any(each.startswith(counts) and sentence in each for each in found), found
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=[pytest.mark.nightly] * (kind != "grid")) for kind in KINDS])
+def test_spark_finds_what_data_fusion_finds(kind: str, sites: dict[str, Path], tmp_path: Path) -> None:
+    warehouse = tmp_path / "copy"
+    shutil.copytree(sites[kind], warehouse)
+    assert spark_reader().call(on_spark, warehouse, RESULTS).violation_count == 0
+    wrong = {"revenue": Decimal("0.01"), "exit_after_time": ""}
+    alter(warehouse, kind, change({"window_start": at(1 if kind != "grid" else 0), "user_id": "ann"}, **wrong))
+    found = spark_reader().call(on_spark, warehouse, RESULTS)
+    assert sorted(found.violations) == sorted(finding_of(warehouse, RESULTS, DataFusion).violations)
+    assert found.violation_count > 0
