@@ -78,8 +78,12 @@ def test_panes_dead_letters_and_tallies_are_those_of_grouping_sets(spark: SparkS
 
 def random_report(chance: Random) -> dict[str, Any]:
     window = chance.choice(WINDOWS)
-    is_of_time = "size" in window
-    measures = [name for name, measure in MEASURES.items() if measure.is_anywhere or is_of_time]
+    is_of_time, is_of_visits = "size" in window, "gap" in window
+    measures = [
+        name
+        for name, measure in MEASURES.items()
+        if measure.is_anywhere or (is_of_visits if measure.is_of_visits else is_of_time)
+    ]
     keys = sorted(chance.sample([c.USER_ID, c.PAGE_URL, c.EVENT_TYPE], chance.randint(0, 3)))
     chosen = [*{"page_views", *chance.sample(measures, chance.randint(0, 3))}]
     if "sessions_begun" in chosen and c.PAGE_URL in keys:
