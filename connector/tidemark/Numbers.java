@@ -4,17 +4,11 @@ import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.Column;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
-import org.apache.spark.sql.classic.ExpressionUtils;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.AbstractDataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.unsafe.types.UTF8String;
-import scala.Option;
-import scala.collection.immutable.ArraySeq;
-import scala.collection.immutable.Seq;
 
 /**
  * Exact numbers of fields, as whole numbers: values times a power of ten. A number with more digits, or above a bound, is
@@ -40,11 +34,9 @@ public final class Numbers {
 
     /** Returns a column of the numbers times 10 to the power of {@code digits}, which is at most 9. */
     public static Column scaled(Column value, int digits, long bound) {
-        Seq<Expression> arguments = ArraySeq.unsafeWrapArray(new Expression[] {
-            ExpressionUtils.expression(value), ExpressionUtils.expression(functions.lit(digits)), ExpressionUtils.expression(functions.lit(bound))});
-        Seq<AbstractDataType> anyTypes = ArraySeq.unsafeWrapArray(new AbstractDataType[0]);
-        return ExpressionUtils.column(
-            new StaticInvoke(Numbers.class, DataTypes.LongType, "of", arguments, anyTypes, true, true, true, Option.empty()));
+        AbstractDataType[] anyTypes = {};
+        return StaticCall.column(
+            Numbers.class, "of", DataTypes.LongType, true, anyTypes, value, functions.lit(digits), functions.lit(bound));
     }
 
     // One of these is called by the code that Spark generates, by the type of the value.

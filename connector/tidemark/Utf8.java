@@ -1,16 +1,10 @@
 package tidemark;
 
 import org.apache.spark.sql.Column;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
-import org.apache.spark.sql.classic.ExpressionUtils;
 import org.apache.spark.sql.types.AbstractDataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
-import scala.Option;
-import scala.collection.immutable.ArraySeq;
-import scala.collection.immutable.Seq;
 
 /**
  * Whether texts are UTF-8. Spark's own function looks up each byte, which was a fifth of a fold by ten fields; nearly all
@@ -23,10 +17,8 @@ public final class Utf8 {
 
     /** Returns a column that is true for texts in UTF-8, and null for null. */
     public static Column isUtf8(Column text) {
-        Seq<Expression> arguments = ArraySeq.unsafeWrapArray(new Expression[] {ExpressionUtils.expression(text)});
-        Seq<AbstractDataType> types = ArraySeq.unsafeWrapArray(new AbstractDataType[] {DataTypes.StringType});
-        return ExpressionUtils.column(
-            new StaticInvoke(Utf8.class, DataTypes.BooleanType, "isValid", arguments, types, true, false, true, Option.empty()));
+        return StaticCall.column(
+            Utf8.class, "isValid", DataTypes.BooleanType, false, new AbstractDataType[] {DataTypes.StringType}, text);
     }
 
     /** Returns whether a text is UTF-8; called by the code that Spark generates. */

@@ -80,6 +80,11 @@ _ARROW: Final[Mapping[Type, pa.DataType]] = {
 }
 
 
+def source_text(path: str, sql: str) -> str:
+    """Returns what names a value of an event in comments: its path, or SQL."""
+    return f"`{path}` of the event" if path else f"`{sql}`, over the fields of the event"
+
+
 @dataclass(frozen=True, slots=True)
 class Dimension:
     """A key of reports that is made of an event's fields: either the value at a path, or that of SQL."""
@@ -101,7 +106,7 @@ class Dimension:
     @property
     def meaning(self) -> str:
         """The comment of its column."""
-        source = f"`{self.path}` of the event" if self.path else f"`{self.sql}`, over the fields of the event"
+        source = source_text(self.path, self.sql)
         zone = f", in the time of {self.zone}" if self.zone else ""
         return f"{source[0].upper()}{source[1:]}{zone}; null if it is unknown."
 

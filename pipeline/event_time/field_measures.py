@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, Final
 
 from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.dimensions import source_text
 from tidemark.pipeline.measures import NO_NUMBER, TIME_DIGITS, Aggregate, Display, Join, Measure, Part
 
 NUMBERS: Final = tuple(f"number_{number}" for number in range(1, 9))
@@ -30,7 +31,7 @@ _NO_TEXT: Final = {Join.MIN: "~", Join.MAX: ""}
 
 
 class Function(StrEnum):
-    """What a measure computes of the values of a field."""
+    """The functions of a field's values."""
 
     SUM = "sum"
     MIN = "min"
@@ -100,8 +101,7 @@ class FieldMeasure:
     @property
     def meanings(self) -> dict[str, str]:
         """The comments of its columns in results."""
-        source = f"`{self.path}` of the event" if self.path else f"`{self.sql}`, over the fields of the event"
-        comment = f"{_MEANINGS[self.function].format(source=source)}"
+        comment = _MEANINGS[self.function].format(source=source_text(self.path, self.sql))
         if self.function is Function.AVG:
             unit = f", times {10**self.digits}" if self.digits else ""
             states = [f"Sum of the values of {self.name}{unit}.", f"Number of the values of {self.name}."]

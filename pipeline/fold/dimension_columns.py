@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, MapType, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.decoding.sql_words import outside_of_texts
@@ -36,20 +36,19 @@ def paths_of(sources: Sequence[Dimension | FieldMeasure]) -> list[str]:
     return [*dict.fromkeys(source.path for source in sources if "." in source.path)]
 
 
-def source_of(path: str, sql: str, zone: str = "") -> Column:
-    """Returns the value over the fields of an event: at a path, or of SQL in which times are local in `zone`."""
-    if path:
-        return F.col(f"`{path}`")
-    if not zone:
-        return F.expr(sql)
-    local = f"from_utc_timestamp(timestamp_millis({c.EVENT_TIME}), '{zone}')"
-    return F.expr(outside_of_texts(sql, lambda text: re.sub(rf"(?i)\b{c.EVENT_TIME}\b", local, text)))
+def source_of(source: Dimension | FieldMeasure) -> Column:
+    """Returns the value over the fields of an event: at a path, or of SQL in which times are local in its zone."""
+    if source.path:
+        return F.col(f"`{source.path}`")
+    if not isinstance(source, Dimension) or not source.zone:
+        return F.expr(source.sql)
+    local = f"from_utc_timestamp(timestamp_millis({c.EVENT_TIME}), '{source.zone}')"
+    return F.expr(outside_of_texts(source.sql, lambda text: re.sub(rf"(?i)\b{c.EVENT_TIME}\b", local, text)))
 
 
 def text_of(dimension: Dimension) -> Column:
     """Returns the value as the text that `Type.value_of` reads; null if it does not fit the type."""
-    source = source_of(dimension.path, dimension.sql, dimension.zone)
-    return source.try_cast(_SPARK_TYPES[dimension.type]).cast("string")
+    return source_of(dimension).try_cast(_SPARK_TYPES[dimension.type]).cast("string")
 
 
 def require_single_values(events: DataFrame, missing: Collection[str], dimensions: Sequence[Dimension]) -> None:
@@ -58,15 +57,25 @@ def require_single_values(events: DataFrame, missing: Collection[str], dimension
     `missing` are paths that no schema has.
     """
     for dimension in dimensions:
-        if dimension.path in missing:
-            raise SetUpError(f"dimensions.{dimension.name} is {dimension.path}, which no schema of the topic has")
-        try:
-            kind = events.select(source_of(dimension.path, dimension.sql, dimension.zone)).schema[0].dataType
-        except (AnalysisException, ParseException) as error:
-            reason = str(error).strip().splitlines()[0]
-            raise SetUpError(f"dimensions.{dimension.name} cannot be computed of an event: {reason}") from error
+        kind = type_of(dimension, events, missing, f"dimensions.{dimension.name}", "is")
         if isinstance(kind, PARTS):
             raise SetUpError(
                 f"dimensions.{dimension.name} is {kind.simpleString()}: a dimension is one value, so name a field "
                 "inside, or choose one in SQL"
             )
+
+
+def type_of(
+    source: Dimension | FieldMeasure, events: DataFrame, missing: Collection[str], name: str, verb: str
+) -> DataType:
+    """Returns the type of the value of decoded `events`. Raises SetUpError if it cannot be computed.
+
+    `missing` are paths that no schema has. Sentences begin with `name`, and `verb` stands before the path.
+    """
+    if source.path in missing:
+        raise SetUpError(f"{name} {verb} {source.path}, which no schema of the topic has")
+    try:
+        return events.select(source_of(source)).schema[0].dataType
+    except (AnalysisException, ParseException) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise SetUpError(f"{name} cannot be computed of an event: {reason}") from error

@@ -2,20 +2,19 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, DataType, NumericType, StringType
 
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time.field_measures import FieldMeasure, Function
-from tidemark.pipeline.fold.dimension_columns import PARTS, source_of
+from tidemark.pipeline.fold.dimension_columns import PARTS, source_of, type_of
 from tidemark.pipeline.runtime.pyspark_internals import null_if_it_fails, scaled_number
 
 
 def value_of(measure: FieldMeasure) -> Column:
     """Returns the value over the fields of an event, as a fold has it."""
-    source = source_of(measure.path, measure.sql)
+    source = source_of(measure)
     if measure.function.is_of_text:
         return source.try_cast("string")
     if measure.function is Function.COUNT_IF:
@@ -25,7 +24,7 @@ def value_of(measure: FieldMeasure) -> Column:
 
 def unread(measure: FieldMeasure) -> Column:
     """Returns whether an event has a value that is not read as a number; SQL that fails for it has none."""
-    has_other = source_of(measure.path, measure.sql).isNotNull() & value_of(measure).isNull()
+    has_other = source_of(measure).isNotNull() & value_of(measure).isNull()
     return F.coalesce(null_if_it_fails(has_other, SparkSession.active()), F.lit(False))  # noqa: FBT003
 
 
@@ -45,13 +44,7 @@ def require_values(events: DataFrame, missing: Collection[str], measures: Sequen
     """
     for measure in measures:
         name = f"measures.{measure.name}"
-        if measure.path in missing:
-            raise SetUpError(f"{name} is of {measure.path}, which no schema of the topic has")
-        try:
-            kind = events.select(source_of(measure.path, measure.sql)).schema[0].dataType
-        except (AnalysisException, ParseException) as error:
-            reason = str(error).strip().splitlines()[0]
-            raise SetUpError(f"{name} cannot be computed of an event: {reason}") from error
+        kind = type_of(measure, events, missing, name, "is of")
         if needed := _needed(measure, kind):
             raise SetUpError(f"{name} is of {kind.simpleString()}: {measure.function} is of {needed}")
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Final, Self
+from typing import Annotated, ClassVar, Final, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -18,33 +18,27 @@ from tidemark.pipeline.event_time.field_measures import (
 from tidemark.pipeline.event_time.reports import KEYS
 from tidemark.pipeline.measures import MEASURES
 from tidemark.pipeline.settings.column_names import is_reserved
-from tidemark.pipeline.settings.report_settings import COLUMN_NAME, FIELD_NAME, ReportSettings, Section
+from tidemark.pipeline.settings.report_settings import (
+    COLUMN_NAME,
+    ReportSettings,
+    Section,
+    SourceSettings,
+    path_of_text,
+)
 
 _WITH_DIGITS: Final = (Function.SUM, Function.MIN, Function.MAX, Function.AVG)
 
 
-class ValueSettings(Section):
+class ValueSettings(SourceSettings):
     """The values of a measure: a path, or SQL."""
 
-    path: Annotated[str, Field(pattern=f"^({FIELD_NAME})?$"), "FIELD"] = ""
-    """Field of the event; dots for fields of nested records, also inside of a text that is JSON."""
+    made: ClassVar[str] = "measure"
+
     sql: str = ""
     """Spark SQL over the fields, such as `round(price * amount, 2)`; events for which it fails have no value."""
 
-    @model_validator(mode="after")
-    def _one_source(self) -> Self:
-        if bool(self.path) == bool(self.sql):
-            raise ValueError("set a path or sql: a measure has one of the two")
-        return self
 
-
-PathOrValue = Annotated[
-    ValueSettings,
-    BeforeValidator(
-        lambda value: {"path": value} if isinstance(value, str) else value,
-        json_schema_input_type=str | ValueSettings,
-    ),
-]
+PathOrValue = Annotated[ValueSettings, BeforeValidator(path_of_text, json_schema_input_type=str | ValueSettings)]
 """A path alone may be a text."""
 
 

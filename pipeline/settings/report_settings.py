@@ -3,7 +3,7 @@
 import re
 from datetime import date, timedelta
 from functools import cache
-from typing import Annotated, Final, Self
+from typing import Annotated, Any, ClassVar, Final, Self
 from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -139,12 +139,35 @@ def _check_slide(slide: timedelta | int | None, size: timedelta | int) -> None:
             raise ValueError("slide must not be greater than count: events between two windows would be in no window")
 
 
-class DimensionSettings(Section):
-    """A key for reports that is made of any field: a path, or SQL."""
+class SourceSettings(Section):
+    """What is made of any field of an event: a path, or SQL."""
+
+    made: ClassVar[str]
+    """What is made of it."""
 
     path: Annotated[str, Field(pattern=f"^({FIELD_NAME})?$"), "FIELD"] = ""
     """Field of the event; dots for fields of nested records, such as `context.campaign.name`, also inside of a text
     that is JSON."""
+    sql: str = ""
+    """Spark SQL over the fields."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if bool(self.path) == bool(self.sql):
+            raise ValueError(f"set a path or sql: a {self.made} has one of the two")
+        return self
+
+
+def path_of_text(value: Any) -> Any:
+    """Returns the settings of a source that is a text: its path."""
+    return {"path": value} if isinstance(value, str) else value
+
+
+class DimensionSettings(SourceSettings):
+    """A key for reports that is made of any field: a path, or SQL."""
+
+    made: ClassVar[str] = "dimension"
+
     sql: str = ""
     """Spark SQL over the fields, such as `parse_url(referrer, 'HOST')`; null for events for which it fails."""
     type: Type = Type.TEXT
@@ -154,9 +177,7 @@ class DimensionSettings(Section):
     without it milliseconds since 1970."""
 
     @model_validator(mode="after")
-    def _one_source(self) -> Self:
-        if bool(self.path) == bool(self.sql):
-            raise ValueError("set a path or sql: a dimension has one of the two")
+    def _zone_of_sql(self) -> Self:
         if self.zone and not self.sql:
             raise ValueError("zone is for sql that names event_time: leave it out")
         if self.zone:
@@ -165,11 +186,7 @@ class DimensionSettings(Section):
 
 
 PathOrDimension = Annotated[
-    DimensionSettings,
-    BeforeValidator(
-        lambda value: {"path": value} if isinstance(value, str) else value,
-        json_schema_input_type=str | DimensionSettings,
-    ),
+    DimensionSettings, BeforeValidator(path_of_text, json_schema_input_type=str | DimensionSettings)
 ]
 """A path alone may be a text."""
 

@@ -14,7 +14,7 @@ from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 _JOINS: Final = {Function.MIN: "min", Function.MAX: "max", Function.FIRST: "min", Function.LAST: "max"}
 _NO_VALUE: Final = {Function.MIN: "2000000000000000000", Function.MAX: "-2000000000000000000"}
-"""What panes have of events without a number; a result has null."""
+"""The numbers in panes that stand for no number; a result has null there."""
 
 
 class StoredPart(NamedTuple):

@@ -1,6 +1,7 @@
 """Warehouses for the page, made without Spark, and the page itself, served as it is served."""
 
 import os
+import re
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -171,3 +172,8 @@ def serving(
     with closing(Background(server, listening, "page")):
         wait_for(lambda: server.started, PATIENCE_S, "the page")
         yield Served(address)
+
+
+def text_of(html: str) -> str:
+    """Returns the words of a page, without its tags."""
+    return " ".join(re.sub("<[^>]*>", " ", html).split())

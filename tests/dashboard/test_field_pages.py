@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.dashboard.scene import Served, serving
+from tests.dashboard.scene import Served, serving, text_of
 from tests.support.warehouse import rows
 from tests.verify.priced_site import FIELDS, PricedSite
 from tests.verify.site import MINUTE, POLICY, Event
@@ -41,10 +41,6 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def page(warehouse: Path) -> Iterator[Served]:
     with serving(warehouse) as served:
         yield served
-
-
-def text_of(html: str) -> str:
-    return " ".join(re.sub("<[^>]*>", " ", html).split())
 
 
 def test_the_rows_are_those_that_the_page_must_show(warehouse: Path) -> None:

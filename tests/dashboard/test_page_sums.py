@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction
 
-from tests.dashboard.scene import Served, future, malformed, rejected, serving
+from tests.dashboard.scene import Served, future, malformed, rejected, serving, text_of
 from tests.support.warehouse import rows
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
 from tidemark.pipeline.cli import main
@@ -66,10 +66,6 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def page(warehouse: Path) -> Iterator[Served]:
     with serving(warehouse) as served:
         yield served
-
-
-def text_of(html: str) -> str:
-    return " ".join(re.sub("<[^>]*>", " ", html).split())
 
 
 def section(html: str, name: str) -> str:
