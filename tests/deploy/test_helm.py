@@ -11,7 +11,6 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from dev.helm_schema import SCHEMA, text
 from tests.deploy.files import SERVICE
 from tests.deploy.rendered import CHART, DEV, PRODUCTION, Resource, one_of, rendered, rendered_by_helm
 from tests.deploy.test_kubernetes_schemas import OF_PROMETHEUS, SCHEMAS
@@ -141,11 +140,6 @@ def test_a_changed_setting_starts_the_service_again() -> None:
 def test_a_wrong_value_is_refused(wrong: Resource) -> None:
     with pytest.raises(helm_python.HelmValuesError):
         rendered_by_helm(wrong)
-
-
-def test_the_schema_is_that_of_the_settings_without_secrets() -> None:
-    assert SCHEMA.read_text() == text(), "make pages"
-    assert "writeOnly" not in str(json.loads(SCHEMA.read_text())["$defs"]["SaslSettings"])
 
 
 def test_the_linter_has_nothing_to_say_but_that_there_is_no_icon() -> None:
