@@ -61,6 +61,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if is_left_out else None
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Has `--dist loadfile` keep the files that read by Spark together."""
+    return collection.by_file(config, log) if config.option.dist == "loadfile" else None
+
+
 def pytest_report_header() -> str:
     """Prints the seed of random examples; `TESTS_SEED=...` repeats a run."""
     return f"TESTS_SEED={SEED}"

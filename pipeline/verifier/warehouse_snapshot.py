@@ -1,7 +1,7 @@
 """The tables of a warehouse, all as of about the same time, and SQL over them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import pyarrow as pa
@@ -26,6 +26,7 @@ from tidemark.pipeline.verifier.verification import Row
 
 NEVER_PUBLISHED: Final = -1
 _ATTEMPTS: Final = 100
+_SHORT: Final = 100
 _OPTIONAL: Final = (EVENT_IDS.name, CORRECTIONS.name, ERASURES.name, ERASED_USERS.name)
 _FIXED: Final = (LEDGER.name, PANES.name, DEAD_LETTERS.name, *_OPTIONAL)
 _OPENINGS_SQL: Final = "SELECT DISTINCT batch, opening FROM ledger WHERE opening IS NOT NULL ORDER BY batch"
@@ -47,10 +48,16 @@ class WarehouseSnapshot:
     """The newest batch."""
     engine: QueryEngine
     """The query engine, with the tables by name."""
+    answers: dict[str, pa.Table] = field(default_factory=dict)
+    """Short answers by their SQL: several invariants ask the same about each result."""
 
     def ask(self, sql: str) -> pa.Table:
         """Returns the rows of a query over the tables."""
-        return self.engine.ask(sql)
+        if (answer := self.answers.get(sql)) is None:
+            answer = self.engine.ask(sql)
+            if len(answer) <= _SHORT:
+                self.answers[sql] = answer
+        return answer
 
     def compare(self, sql: str, expected: Expected) -> tuple[int, list[Row]]:
         """Returns the number of rows of a query, and the rows that must have another value, as column `expected`."""
@@ -90,7 +97,7 @@ class WarehouseSnapshot:
     def without(self, names: Iterable[str], connect: Connect = DataFusion) -> "WarehouseSnapshot":
         """Returns this snapshot in another engine, without some tables, so that no query fails on them."""
         handles = {name: handle for name, handle in self.handles.items() if name not in {*names}}
-        return replace(self, handles=handles, engine=_engine(handles, connect))
+        return replace(self, handles=handles, engine=_engine(handles, connect), answers={})
 
     def is_current(self) -> bool:
         """Whether no table was created or changed since this snapshot was taken."""
@@ -121,7 +128,7 @@ def read(warehouse: str) -> WarehouseSnapshot:
 def _read(warehouse: str) -> WarehouseSnapshot:
     empty = WarehouseSnapshot(warehouse, {}, {}, {}, {}, 0, DataFusion({}))
     handles, unreadable = _open(empty, [LEDGER.name])
-    ledger = replace(empty, handles=handles, engine=_engine(handles))
+    ledger = replace(empty, handles=handles, engine=_engine(handles), answers={})
     openings, opening_errors = _openings(ledger)
     batches = _rows_or_empty(ledger, _NEWEST_SQL)
     newest = max((row["batch"] for row in batches), default=0)

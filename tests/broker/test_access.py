@@ -174,7 +174,7 @@ def check(warehouse: Path, *options: str) -> int:
     return main(["check", "--topic", TOPIC, "--warehouse", str(warehouse), *options])
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", drawn([*WAYS], 2))
 def test_events_go_to_tables_by(way: str, secured: SecuredBroker, enter: Enter, tmp_path: Path) -> None:
     listener, tree = WAYS[way](secured)
     enter(secured.at(listener), tree)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
+from tests.support.seeds import in_turn
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.support.topic_writer import Raw, event, send
 from tests.support.warehouse import milliseconds, rows
@@ -60,6 +61,7 @@ def lived(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path) -> Ca
     return live
 
 
+@in_turn(0, 2)
 def test_what_is_foretold_for_a_bound_comes_true_with_it(lived: Callable[[int], Path]) -> None:
     now = lived(BOUND_S)
     foretold = {one.bound_ms // 1000: one for one in outcomes_of(str(now), [bound * 1000 for bound in OTHERS_S])[0]}

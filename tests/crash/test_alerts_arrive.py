@@ -29,7 +29,7 @@ from tests.deploy.rules import queries, tool
 from tests.support.brief_java import BRIEF_JVM
 from tests.support.monitoring import monitoring
 from tests.support.processes import Process
-from tests.support.seeds import SEED
+from tests.support.seeds import SEED, in_turn
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import EPOCH
 
@@ -55,6 +55,7 @@ ABSENT_WHEN_WELL = re.compile(r"certificate|last_error|unpublished_since|tidemar
 @pytest.mark.jvm
 @pytest.mark.long
 @NEEDS_FAULTS
+@in_turn(1, 2)
 def test_a_failure_of_store_broker_or_engine_fires_its_alert_and_no_other(tmp_path: Path) -> None:
     with watched(tmp_path, MANY) as (stage, process):
         stage.excused += ("TidemarkDown",)  # on a busy machine an answer to Prometheus may take more than its second

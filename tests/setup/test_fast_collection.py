@@ -1,5 +1,7 @@
 """Collecting the fast tests takes seconds if modules are imported whose tests do not run."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.support import collection
@@ -19,3 +21,12 @@ def test_no_browser_and_no_foreign_database_client_is_imported_for_fast_tests(py
     if are_fast(pytestconfig):
         heavy = {"axe_playwright_python", "docker", "playwright", "polars", "pyiceberg", "sqlalchemy", "testcontainers"}
         assert pytestconfig.stash[collection.PACKAGES] & heavy == set()
+
+
+def test_files_that_read_by_spark_are_told_from_others() -> None:
+    tests = Path(__file__).parents[1]
+    found = {
+        path.relative_to(tests).as_posix() for path in tests.glob("*/test_*.py") if collection.reads_by_spark(path)
+    }
+    assert found >= {"broker/test_live.py", "query/test_queries.py", "verify/test_on_spark.py"}
+    assert not found & {"query/test_live_rows.py", "setup/test_fast_collection.py"}

@@ -1,4 +1,4 @@
-"""Random plans of random scenes, others in each run, and every plan that once failed; `make simulate` plays all."""
+"""Random plans of random scenes, and plans that once failed, others in each run; `make nightly` plays all."""
 
 import subprocess
 import sys
@@ -21,6 +21,10 @@ pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 COUNT = 8
 """Plans in a sample, each of other writers."""
+ONCE_FAILED, LIVED = 6, 3
+"""Plans that once failed and lives that are drawn of those in the lists; the night plays all."""
+FINDERS = "start-reset.ended:none:open.page_views.8", "other_start-reset-start.without_visits:ends:write.panes.1"
+"""Plans that are the first to find a mutant: each run plays them."""
 
 
 def random_plans(seed: int) -> list[str]:
@@ -49,11 +53,17 @@ def once_failed() -> list[str]:
 
 
 LIVES = [f"life:{seed}" for seed in (502, 1005, 3063, 4023, 5000, 6057)]
-"""Lives that differed from the model once. They are the same in each run: `make nightly` plays others."""
+"""Lives that differed from the model once; `make nightly` plays others, too."""
+SAMPLES = {
+    "sample": random_plans(SEED),
+    "regressions": [*FINDERS, *Random(SEED).sample(once_failed(), ONCE_FAILED)],
+    "lives": Random(SEED).sample(LIVES, LIVED),
+}
+ALL = pytest.param([*once_failed(), *LIVES], id="all", marks=pytest.mark.nightly)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("plans", [random_plans(SEED), once_failed(), LIVES], ids=["sample", "regressions", "lives"])
+@pytest.mark.parametrize("plans", [*(pytest.param(plans, id=name) for name, plans in SAMPLES.items()), ALL])
 def test_tables_are_right_whatever_writers_do_to_each_other(plans: list[str]) -> None:
     # In a process of its own, because it wraps the calls of delta-rs.
     command = [sys.executable, "-m", "tests.simulation", "--story", "0", *plans]

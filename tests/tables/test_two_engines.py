@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.support.brief_java import BRIEF_DRIVER
+from tests.support.seeds import in_turn
 from tests.support.warehouse import rows
 from tests.verify.site import GROWING, LAST_THREE, MINUTE, POLICY, REPORTS, TIMED, Event, Site
 from tidemark.pipeline import columns as c
@@ -84,6 +85,7 @@ def bounds(table: DeltaTable) -> dict[str, object]:
     return {name: value for name, value in statistics.items() if value is not None}
 
 
+@in_turn(0, 2)
 # To shrink an example would take minutes of Spark.
 @settings(max_examples=2, deadline=None, phases=[Phase.generate])
 @given(batches, FOLDERS)

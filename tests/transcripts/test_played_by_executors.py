@@ -16,7 +16,7 @@ pytestmark = pytest.mark.jvm
 ALL_IS_LARGE = {"conf": BRIEF_DRIVER, "large": "executors", "large_from": 1}
 
 
-@pytest.mark.parametrize("transcript", drawn(selected(BY_EXECUTORS), 3), ids=attrgetter("name"))
+@pytest.mark.parametrize("transcript", drawn(selected(BY_EXECUTORS), 2), ids=attrgetter("name"))
 def test_the_service_does_the_same_where_all_is_large(transcript: Transcript, place: Place) -> None:
     play(transcript, place, spark=ALL_IS_LARGE)
     written = {path.relative_to(place.warehouse).parts[0] for path in place.warehouse.glob(f"*/{FOLDER}/**/*.parquet")}
