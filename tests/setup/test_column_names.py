@@ -66,6 +66,7 @@ def test_no_name_in_our_sql_is_allowed() -> None:
     assert allowed - {*KEYS, *MEASURES} == set()
 
 
+@pytest.mark.slow
 def test_every_word_of_sql_that_is_no_name_is_refused() -> None:
     rows = duckdb.sql("SELECT keyword_name FROM duckdb_keywords()").fetchall()
     words = {name for (name,) in rows if re.fullmatch("[a-z_]+", name)}

@@ -96,6 +96,7 @@ def without_extras(program: str, *words: str) -> subprocess.CompletedProcess[str
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_verbs_are_listed_and_a_service_is_set_up_without_any_extra() -> None:
     for program, *words in (
         ("pipeline", "--help"),
@@ -108,6 +109,7 @@ def test_verbs_are_listed_and_a_service_is_set_up_without_any_extra() -> None:
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [["dashboard"], ["report"], ["status"], ["support-bundle"], ["verify"]], ids=lambda words: words[0]
 )
