@@ -11,12 +11,12 @@ from pyspark.sql import SparkSession
 from tidemark.pipeline.decoding.decode import decoded, reader
 from tidemark.pipeline.errors import SetUpError, Unreachable
 from tidemark.pipeline.event_time.policy import Policy
-from tidemark.pipeline.fold.casts_of_texts import require_no_cast_of_text
-from tidemark.pipeline.fold.dimension_columns import require_single_values
+from tidemark.pipeline.fold.dimension_columns import require_single_values, sql_of
 from tidemark.pipeline.fold.field_values import require_values
 from tidemark.pipeline.fold.fold_plan import FoldPlan
 from tidemark.pipeline.fold.pseudonym_columns import ToPseudonym, pseudonymizer
 from tidemark.pipeline.fold.record_columns import BatchContext, needed_fields
+from tidemark.pipeline.fold.sound_sql import require_sound
 from tidemark.pipeline.instants import now_ms
 from tidemark.pipeline.kafka.mirror import OffsetMirror
 from tidemark.pipeline.kafka.registry import Registry
@@ -173,7 +173,7 @@ def plan_fold(
     Raises SetUpError if schemas, mapping or SQL of the settings cannot be used.
     """
     sql = {f"reports.{report.name}.where": report.where for report in policy.reports}
-    sql |= {f"dimensions.{one.name}": one.sql for one in policy.dimensions if not one.zone}
+    sql |= {f"dimensions.{one.name}": sql_of(one) for one in policy.dimensions}
     sql |= {f"measures.{one.name}": one.sql for one in policy.field_measures}
     conditions = {name: text for name, text in {**sql, "time.marker": policy.strategy.marker}.items() if text}
     no_records = spark.createDataFrame([], "key binary, value binary, partition int, offset long, kafka_timestamp long")
@@ -187,7 +187,7 @@ def plan_fold(
         plan.fold(decoded(no_records, plan.decoding_plan), BatchContext(None, 0))
         if conditions:
             remedy = ", or set schemas.mapping.types.{field} to {declared}" if schemas.format == "json" else ""
-            require_no_cast_of_text(spark, reader(schemas, ", ".join(conditions.values())), conditions, remedy)
+            require_sound(spark, reader(schemas, ", ".join(conditions.values())), conditions, remedy)
     except (AnalysisException, ParseException) as error:
         reason = str(error).strip().splitlines()[0]
         names = " or ".join(conditions)

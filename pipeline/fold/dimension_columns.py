@@ -38,12 +38,15 @@ def paths_of(sources: Sequence[Dimension | FieldMeasure]) -> list[str]:
 
 def source_of(source: Dimension | FieldMeasure) -> Column:
     """Returns the value over the fields of an event: at a path, or of SQL in which times are local in its zone."""
-    if source.path:
-        return F.col(f"`{source.path}`")
+    return F.col(f"`{source.path}`") if source.path else F.expr(sql_of(source))
+
+
+def sql_of(source: Dimension | FieldMeasure) -> str:
+    """Returns SQL in which times are local in its zone, empty for a path."""
     if not isinstance(source, Dimension) or not source.zone:
-        return F.expr(source.sql)
+        return source.sql
     local = f"from_utc_timestamp(timestamp_millis({c.EVENT_TIME}), '{source.zone}')"
-    return F.expr(outside_of_texts(source.sql, lambda text: re.sub(rf"(?i)\b{c.EVENT_TIME}\b", local, text)))
+    return outside_of_texts(source.sql, lambda text: re.sub(rf"(?i)\b{c.EVENT_TIME}\b", local, text))
 
 
 def text_of(dimension: Dimension) -> Column:

@@ -21,6 +21,8 @@ CHECKPOINT_FILES: Final = (
     "FileSystemBasedCheckpointFileManager"
 )
 """The class that writes checkpoints without forking `chmod`; Spark 4.1 moved it."""
+_OF_NOW: Final = ("Current", "LocalTime", "Now")
+"""How names of the classes begin that Spark replaces by the time, user or catalog of a query."""
 _ENDED_AT_START: Final = (
     "Spark's Java process ended while it started: the lines above are its own; without any it was probably killed, for "
     "example because the memory limit is too low"
@@ -78,6 +80,27 @@ def planned_expressions(frame: DataFrame) -> str:
     """Returns the expressions of the last step of a frame's optimized plan, as Spark prints them."""
     plan: Any = frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001
     return str(plan.expressions().mkString())
+
+
+def volatile_parts(frame: DataFrame) -> list[str]:
+    """Returns what the last step of a frame's plan reads beside its rows, as Spark's SQL: the clock, chance, the task.
+
+    The first is the smallest part that has no certain value for a row.
+    """
+    plan: Any = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
+    return [part for expression in _items(plan.expressions()) for part in _volatile(expression)]
+
+
+def _volatile(expression: Any) -> list[str]:
+    parts = [part for child in _items(expression.children()) for part in _volatile(child)]
+    kind: str = expression.getClass().getSimpleName()
+    if kind.startswith(_OF_NOW) or (not expression.deterministic() and not parts):
+        return [*parts, str(expression.sql())]
+    return parts
+
+
+def _items(sequence: Any) -> list[Any]:
+    return [sequence.apply(index) for index in range(sequence.size())]
 
 
 def null_if_it_fails(column: Column, session: SparkSession) -> Column:

@@ -54,7 +54,9 @@ def test_a_kafka_timestamp_at_the_end_of_its_range_is_no_error(at: int) -> None:
     assert verdicts({1: SCHEMA}, [value], kafka_timestamp=at) == [(Check.PASSED, False)]
 
 
-@pytest.mark.parametrize("where", ["size > 5", "size BETWEEN 1 AND 2", "double(size) > 5.5", "sum(n) > 1"])
+@pytest.mark.parametrize(
+    "where", ["uuid() > size", "n > rand()", "size > 5", "size BETWEEN 1 AND 2", "double(size) > 5.5", "sum(n) > 1"]
+)
 def test_a_start_refuses_a_condition_that_cannot_mean_what_it_says(where: str) -> None:
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
     policy = Settings.model_validate({"reports": {"few": {"where": where}}}).policy()
@@ -71,6 +73,14 @@ def test_a_start_refuses_a_condition_that_cannot_mean_what_it_says(where: str) -
         ({"sql": "sum(n)"}, "dimensions.d"),
         ({"sql": "n +"}, "dimensions.d cannot be computed of an event: [PARSE_SYNTAX_ERROR"),
         ({"sql": "size > 5", "type": "boolean"}, "dimensions.d reads size as"),
+        (
+            {"sql": "date_diff(current_date, timestamp_millis(event_time))", "type": "integer"},
+            "depends on current_date(",
+        ),
+        ({"sql": "upper(concat(size, now()))"}, "dimensions.d depends on now()"),
+        ({"sql": "unix_timestamp() > n", "type": "boolean"}, "dimensions.d depends on current_timestamp()"),
+        ({"sql": "round(rand() * 5)"}, "dimensions.d depends on rand("),
+        ({"sql": "monotonically_increasing_id() % 7"}, "dimensions.d depends on monotonically_increasing_id()"),
     ],
 )
 def test_a_start_refuses_a_dimension_that_cannot_be_one_value(dimension: Any, sentence: str) -> None:

@@ -1,4 +1,8 @@
-"""Refuses conditions that read a text as a number: Spark reads "5.7" as the integer 5, and "five" as no value."""
+"""Refuses SQL on an event whose value may be wrong.
+
+Spark reads the text "5.7" as the integer 5, and "five" as no value. And what depends on the clock, on chance or on the
+task differs when a batch is judged again, after a failure or by a replay.
+"""
 
 import re
 from collections.abc import Mapping
@@ -9,21 +13,27 @@ from pyspark.sql.types import DataType, StringType, StructType
 
 from tidemark.pipeline.decoding.decode import Reader, decoded
 from tidemark.pipeline.errors import SetUpError
-from tidemark.pipeline.runtime.pyspark_internals import planned_expressions
+from tidemark.pipeline.runtime.pyspark_internals import planned_expressions, volatile_parts
 
 _CAST: Final = re.compile(r"(?<!try_)\bcast\((?P<field>\w+)#\d+(?P<path>(?:\.\w+)*) as (?P<kind>\w+)")
 _TEXTS: Final = ("string", "binary")
 
 
-def require_no_cast_of_text(spark: SparkSession, events: Reader, conditions: Mapping[str, str], remedy: str) -> None:
-    """Raises SetUpError if one of the `conditions`, SQL by setting, casts a text field. They must be valid SQL.
+def require_sound(spark: SparkSession, events: Reader, sqls: Mapping[str, str], remedy: str) -> None:
+    """Raises SetUpError if valid SQL, by its setting, casts a text field, or is not a function of the event alone.
 
-    `remedy` is a format for the end of the message, with `field` and `declared`, which is number or boolean.
+    `remedy` is a format for the end of the message about a cast, with `field` and `declared`: number or boolean.
     """
     fields = _schema(spark, events)
     rows = spark.range(1).selectExpr(*(f"{_sample(field.dataType)} AS `{field.name}`" for field in fields))
-    for setting, sql in conditions.items():
-        for cast in _CAST.finditer(planned_expressions(rows.selectExpr(sql))):
+    for setting, sql in sqls.items():
+        computed = rows.selectExpr(sql)
+        if volatile := volatile_parts(computed):
+            raise SetUpError(
+                f"{setting} depends on {volatile[0]}, which is not of the event: when a batch is judged again, after a "
+                "failure or by a replay, its value would be another. Use fields and event_time only"
+            )
+        for cast in _CAST.finditer(planned_expressions(computed)):
             field, kind = cast["field"] + cast["path"], cast["kind"]
             if isinstance(_type_of(fields, field), StringType) and kind not in _TEXTS:
                 declared = "boolean" if kind == "boolean" else "number"
