@@ -116,6 +116,36 @@ def test_every_version_and_type_of_a_field_has_its_numbers() -> None:
     ]
 
 
+DECIMAL: Final = {"logicalType": "decimal", "precision": 20, "scale": 4}
+MONEY: Final = (
+    {"name": "paid", "type": ["null", {"type": "bytes", **DECIMAL}], "default": None},
+    {"name": "fee", "type": {"type": "fixed", "name": "Fee", "size": 9, **DECIMAL, "scale": 1}},
+)
+
+
+def test_decimals_of_avro_are_as_exact() -> None:
+    schema = record(*MONEY)
+    paid = [Decimal(text) for text in ("12.3400", "-0.07", "0.001", "9999999999.99", "1e12", "0")]
+    values = [written(1, schema, {"paid": one, "fee": Decimal("2.5")}) for one in paid]
+    values.append(written(1, schema, {"paid": None, "fee": Decimal("-1.0")}))
+    measures = {
+        "m1": {"sum": "paid", "digits": 2},
+        "m2": {"max": "fee", "digits": 1},
+        "m3": {"avg": {"sql": "paid * 2"}, "digits": 4},
+        "m4": {"count_if": "paid > 12"},
+        "m5": {"first": "paid"},
+    }
+    assert folded(EventSchemas({1: json.dumps(schema)}, MAPPED), measures, values) == [
+        (1234, 25, 246_800, 1, "12.3400"),
+        (-7, 25, -1400, 0, "-0.0700"),
+        (None, 25, 20, 0, "0.0010"),
+        (10**12 - 1, 25, None, 1, "9999999999.9900"),
+        (None, 25, None, 1, "1000000000000.0000"),
+        (0, 25, 0, 0, "0.0000"),
+        (None, -10, None, 0, None),
+    ]
+
+
 def exact(number: float | str, digits: int, bound: int) -> int | None:
     """Returns a number times 10 ** `digits` by Python's decimals."""
     scaled = Decimal(str(number)).scaleb(digits)
