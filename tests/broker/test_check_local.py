@@ -78,6 +78,17 @@ def test_a_report_that_changed(tmp_path: Path) -> None:
     assert "was made with windows" in seen.message
 
 
+def test_a_dimension_or_measure_that_no_report_has(tmp_path: Path) -> None:
+    dimensions, measures = {"plan": "traits.plan", "kind": "kind"}, {"paid": {"sum": "price"}, "most": {"max": "price"}}
+    reports = {"by_plan": {"keys": ["plan"], "measures": ["paid"]}}
+    given = {"warehouse": str(tmp_path), "dimensions": dimensions, "measures": measures, "reports": reports}
+    seen = [*results_of("reports", lambda: check_reports(Settings.model_validate(given)))]
+    assert [(one.level, one.message.partition(":")[0]) for one in seen[1:]] == [
+        (Level.WARN, "dimensions.kind is in no report"),
+        (Level.WARN, "measures.most is in no report"),
+    ]
+
+
 @pytest.mark.parametrize("serves", [True, False])
 def test_a_port_in_use_warns_if_a_tidemark_service_has_it_and_otherwise_fails(
     monkeypatch: pytest.MonkeyPatch, *, serves: bool

@@ -33,6 +33,10 @@ def check_reports(settings: Settings) -> Iterator[CheckResult]:
     policy = settings.policy()
     layout.check_results(settings.warehouse, policy)
     yield passed("reports", ", ".join(consumer.name for consumer in policy.consumers))
+    unused = {f"dimensions.{name}" for name in settings.dimensions.keys() - {one.name for one in policy.dimensions}}
+    unused |= {f"measures.{name}" for name in settings.measures.keys() - {one.name for one in policy.field_measures}}
+    for name in sorted(unused):
+        yield warning("reports", f"{name} is in no report: list it in the keys or measures of one")
 
 
 def check_start(settings: Settings, topic: Topic, now: Callable[[], int]) -> Iterator[CheckResult]:
