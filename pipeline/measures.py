@@ -4,7 +4,7 @@ The fold aggregates the events of a group to parts, which are columns of `panes`
 are joined to the value of a measure. A correction is one more part.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -192,11 +192,12 @@ PARTS: Final = tuple(dict.fromkeys(part for measure in MEASURES.values() for par
 """All columns of `panes` that measures read."""
 
 
-def label(name: str) -> str:
+def label(name: str, estimates: Collection[str] = (c.UNIQUE_USERS,)) -> str:
     """Returns the name of a column as people read it; a number that is an estimate is marked.
+
+    `estimates` are the columns with such numbers.
 
     >>> label("page_views"), label("unique_users")
     ('page views', 'unique users (about)')
     """
-    is_estimate = name in MEASURES and MEASURES[name].display is Display.ESTIMATE
-    return name.replace("_", " ") + (" (about)" if is_estimate else "")
+    return name.replace("_", " ") + (" (about)" if name in estimates else "")

@@ -27,6 +27,7 @@ from tidemark.pipeline.runtime.spark import spark_session
 from tidemark.pipeline.settings.load import require
 from tidemark.pipeline.settings.model import Settings
 from tidemark.pipeline.settings.warehouse_policy import policy_of
+from tidemark.pipeline.sketches import sketch_of
 from tidemark.pipeline.tables.changed_meaning import LETTERS, Meaning, require_same_meaning
 from tidemark.pipeline.tables.event_schemas import schemas_of
 from tidemark.pipeline.tables.ledger import Ledger, require_warehouse
@@ -166,7 +167,7 @@ def _added(event: Row, consumer: Consumer, missed: Sequence[Window], final: int)
     counts = {c.PAGE_VIEWS: int(kind == VISIT), c.CLICKS: int(kind == CLICK), c.LATE_EVENTS: 1}
     fixed = {c.REPORT: consumer.name, c.EVENT_TIME: event[c.TIME], **position, **keys, **counts, c.CLOSED_UNTIL: final}
     if not isinstance(consumer, UserTotals):
-        fixed |= consumer.parts_of(event)
+        fixed |= consumer.parts_of(event, sketch_of)
     return [{**fixed, c.WINDOW_START_MS: start, c.WINDOW_END_MS: end} for start, end in missed]
 
 

@@ -1,6 +1,6 @@
 """A report: its events, keys, windows, measures and allowed lateness."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING, Any, Final
@@ -58,6 +58,11 @@ class Report(Terms):
         return [measure.name for measure in self.chosen_measures if measure.adds_up]
 
     @property
+    def estimates(self) -> list[str]:
+        """Names of the measures that are estimates."""
+        return [measure.name for measure in self.chosen_measures if measure.display is Display.ESTIMATE]
+
+    @property
     def window_sums(self) -> list[Measure]:
         """The measures that may be added up over the rows of a window: different users of two rows may be the same."""
         return [
@@ -102,11 +107,14 @@ class Report(Terms):
         stored = {dimension.name: dimension.type.value_of(pane[name]) for dimension, name in self._stored()}
         return tuple(stored[key] if key in stored else pane[key] for key in self.keys)
 
-    def parts_of(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the columns of `corrections` with the measures of fields, of an event with the columns of a fold."""
+    def parts_of(self, event: Mapping[str, Any], sketch_of: Callable[[Iterable[str]], bytes]) -> dict[str, Any]:
+        """Returns the columns of `corrections` with the measures of fields, of an event with the columns of a fold.
+
+        `sketch_of` makes a sketch of values.
+        """
         columns = dict[str, Any]()
         for definition, measure in zip(self.field_measures, measures_of(self.field_measures), strict=True):
-            values = definition.parts_of(event[definition.column], event[c.TIME])
+            values = definition.parts_of(event[definition.column], event[c.TIME], sketch_of)
             columns |= {part.name: value for part, value in zip(measure.parts, values, strict=True)}
         return columns
 

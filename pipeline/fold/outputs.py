@@ -11,7 +11,7 @@ from tidemark.pipeline.decoding.wire_format import reasons_by_schema
 from tidemark.pipeline.event_time import lateness, rules
 from tidemark.pipeline.event_time.checks import DETAILS, Check, reason_of
 from tidemark.pipeline.event_time.event_ids import Ids
-from tidemark.pipeline.event_time.field_measures import NUMBERS, TEXT_OF, TEXTS
+from tidemark.pipeline.event_time.field_measures import NUMBERS, SKETCHES, TEXT_OF, TEXTS
 from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.event_time.reports import PANE_KEYS
 from tidemark.pipeline.event_time.user_totals import UserTotals
@@ -27,6 +27,7 @@ _OPTIONAL_COLUMNS: Final = {
     **{part.name: pa.type_for_alias(part.type) for part in PARTS},
     **dict.fromkeys(NUMBERS, pa.int64()),
     **dict.fromkeys(TEXTS, pa.string()),
+    **dict.fromkeys(SKETCHES, pa.binary()),
 }
 """Columns of `panes` that are null if a consumer does not need them."""
 
@@ -40,8 +41,7 @@ def panes(
 
 def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, watermark: int | None) -> pa.Table:
     rows = _counts(folded.filter(groups.belongs(consumer, watermark, pc.field)), consumer, groups)
-    if groups.adds_up(consumer):
-        rows = _added_up(rows, consumer)
+    rows = _added_up(rows, consumer) if groups.adds_up(consumer) else _with_own_sketches(rows, consumer)
     constants = {
         c.BATCH: _constant(batch, rows),
         c.REPORT: _constant(consumer.name, rows),
@@ -64,6 +64,7 @@ def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
         {
             c.PANE_START: pane,
             **{consumer.stored(name): rows[name] for name in (*stored_keys(consumer), *position)},
+            **{name: rows[name] for name in _sketched(consumer).values()},
             **{part.name: rows[part.folded] for part in consumer.parts if part.join is not Join.SKETCH},
             c.LATE_EVENTS: pc.if_else(is_late, rows[c.RECORDS], 0),
         }
@@ -75,17 +76,32 @@ def stored_keys(consumer: Consumer) -> list[str]:
     return [key for key in consumer.fold_keys if not key.startswith(TEXT_OF)]
 
 
+def _sketched(consumer: Consumer) -> dict[str, str]:
+    """Returns the columns of a fold with values that become sketches, by the sketch's column of `panes`."""
+    return {part.name: part.fold for part in consumer.parts if part.join is Join.SKETCH}
+
+
+def _with_own_sketches(rows: pa.Table, consumer: Consumer) -> pa.Table:
+    """Replaces the values in rows of one event each by sketches."""
+    for name, values in _sketched(consumer).items():
+        encoded = rows[values].combine_chunks().dictionary_encode(null_encoding="encode")
+        sketches = [sketch_of([] if value is None else [value]) for value in encoded.dictionary.to_pylist()]
+        sketch = pc.take(pa.array(sketches, pa.binary()), encoded.indices)
+        rows = rows.append_column(name, sketch)
+    return rows.drop_columns([name for name in _sketched(consumer).values() if name.startswith(TEXT_OF)])
+
+
 def _added_up(rows: pa.Table, consumer: Consumer) -> pa.Table:
-    """Adds up rows that differ only in keys that the panes of `consumer` lack; users become a sketch."""
-    sketched = [part for part in consumer.parts if part.join is Join.SKETCH]
-    functions = {part.name: part.join.value for part in consumer.parts if part not in sketched}
-    functions |= {c.LATE_EVENTS: "sum", **{part.fold: "list" for part in sketched}}
+    """Adds up rows that differ only in keys that the panes of `consumer` lack; values of a sketch become one."""
+    sketched = _sketched(consumer)
+    functions = {part.name: part.join.value for part in consumer.parts if part.name not in sketched}
+    functions |= {c.LATE_EVENTS: "sum", **dict.fromkeys(sketched.values(), "list")}
     groups = rows.group_by([c.PANE_START, *consumer.pane_keys]).aggregate(list(functions.items()))
     sums = {name: groups[name] for name in (c.PANE_START, *consumer.pane_keys)}
     sums |= {name: groups[f"{name}_{function}"] for name, function in functions.items() if function != "list"}
-    for part in sketched:
-        sketches = map(sketch_of, groups[f"{part.fold}_list"].to_pylist())
-        sums[part.name] = pa.array(sketches, pa.binary())
+    for name, values in sketched.items():
+        sketches = (sketch_of(filter(None, group)) for group in groups[f"{values}_list"].to_pylist())
+        sums[name] = pa.array(sketches, pa.binary())
     return pa.table(sums)
 
 

@@ -128,7 +128,7 @@ def _verdicts(account: Account) -> Table:
 
 def _windows(status: Status, report: Report, zone: tzinfo) -> Table:
     names = status.windows[0].counts if status.windows else ()
-    table = _table(f"{status.report} ({zone})", *map(label, names))
+    table = _table(f"{status.report} ({zone})", *(label(name, report.estimates) for name in names))
     for window in status.windows:
         counts = (f"{count:,}" for count in window.counts.values())
         table.add_row(window_name(window.start_ms, window.end_ms, report.windows, zone), *counts)

@@ -76,7 +76,7 @@ def _join(join: Join, left: Any, right: Any) -> Any:
 def _state_of_event(value: Any, part: Part, measure: Measure) -> Any:
     """Returns the state of a measure in a window that has only the event of a correction, whose part is `value`."""
     if part.join is Join.SKETCH:
-        return sketch_of([value])
+        return value if part.corrected == part.name else sketch_of([value])
     match measure.display:
         case Display.MOMENT:
             return moment(value)

@@ -33,7 +33,9 @@ def measure_columns(rows: pa.Table, report: Report) -> dict[str, pa.ChunkedArray
 
 
 def _joined_values(rows: pa.Table, part: Part, report: Report) -> pa.ChunkedArray:
-    values = _of_lists(rows, part, report) if part.join is Join.SKETCH else rows[part.name]
+    values = rows[part.name]
+    if pa.types.is_list(values.type):
+        values = _of_lists(rows, part, report)
     return values.cast(pa.type_for_alias(part.type))
 
 

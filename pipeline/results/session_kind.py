@@ -22,7 +22,7 @@ from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.instants import moment, utc_sql
 from tidemark.pipeline.results.applied import AppliedCorrections, with_corrections
 from tidemark.pipeline.results.levels import Run
-from tidemark.pipeline.results.measure_sql import joined_parts_sql
+from tidemark.pipeline.results.measure_sql import joined_parts_sql, with_merged_sketches
 from tidemark.pipeline.results.partial_sessions import Numbers, PartialSessions, sessions_as_panes
 from tidemark.pipeline.results.result_kind import Merge, SourceTables, WindowKind, keys_sql, partition_by_sql
 from tidemark.pipeline.results.result_table import (
@@ -176,7 +176,7 @@ class SessionKind(WindowKind[SessionsDue]):
         sql = _PARTIAL_SESSIONS_SQL.format(
             keys=keys, joined=joined_parts_sql(self.report), parts=parts, never=rules.NO_WATERMARK
         )
-        rows = query(sql, panes=panes)
+        rows = with_merged_sketches(query(sql, panes=panes), self.report)
         of_keys = {key: self.spec.schema.field(key) for key in self.report.keys}
         return rows.cast(pa.schema([of_keys.get(name) or PANES.schema.field(name) for name in rows.column_names]))
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from tidemark.pipeline.event_time.windows.count import SlidingCounts
-from tidemark.pipeline.measures import EVENTS_SQL
+from tidemark.pipeline.measures import EVENTS_SQL, Join
 from tidemark.pipeline.results.count_kind import CountWindowKind
 from tidemark.pipeline.results.levels import Run
-from tidemark.pipeline.results.measure_sql import joined_parts_sql
+from tidemark.pipeline.results.measure_sql import joined_parts_sql, with_merged_sketches
 from tidemark.pipeline.results.result_kind import Merge, as_panes, keys_sql, keys_text_sql, partition_by_sql
 from tidemark.pipeline.tables.engines import Engine
 from tidemark.pipeline.tables.query import query
@@ -70,7 +70,8 @@ class SlidingCountKind(CountWindowKind):
 
     def ended_sql(self, parts: str, after: int, until: int, engine: Engine) -> str:
         """Returns SQL of the windows that ended. Events that were merged are in none of them."""
-        joined = (f"{part.join}({part.name}) OVER last_events AS {part.name}, " for part in self.report.parts)
+        functions = {part.name: "array_agg" if part.join is Join.SKETCH else part.join for part in self.report.parts}
+        joined = (f"{function}({name}) OVER last_events AS {name}, " for name, function in functions.items())
         return _ENDED_SQL.format(
             parts=parts,
             numbered=self._numbered_sql,
@@ -102,7 +103,7 @@ class SlidingCountKind(CountWindowKind):
                 joined=joined_parts_sql(self.report),
                 is_waiting=self._is_waiting_sql,
             )
-            return as_panes(query(sql, panes=panes))
+            return as_panes(with_merged_sketches(query(sql, panes=panes), self.report))
 
         yield from self.rewrites(runs, panes, self.report, merged_events)
 

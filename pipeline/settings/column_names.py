@@ -52,4 +52,4 @@ _OF_OURS: Final = frozenset(
 
 def is_reserved(name: str) -> bool:
     """Returns whether the SQL over results would misread a column of this name."""
-    return name in _OF_SQL or name in _OF_OURS or re.fullmatch(r"(dimension|number|text)_\d+", name) is not None
+    return name in _OF_SQL or name in _OF_OURS or re.fullmatch(r"(dimension|number|sketch|text)_\d+", name) is not None

@@ -11,6 +11,7 @@ from tidemark.pipeline.event_time.field_measures import (
     MOST_DIGITS,
     MOST_RECORDS,
     NUMBERS,
+    SKETCHES,
     TEXTS,
     FieldMeasure,
     Function,
@@ -57,6 +58,8 @@ class MeasureSettings(Section):
     """Text of the earliest event that has one."""
     last: PathOrValue | None = None
     """Text of the latest event that has one."""
+    unique: PathOrValue | None = None
+    """About the number of different texts, as `unique_users` counts users."""
     count_if: str = ""
     """Number of events that meet this condition, in SQL over their fields, such as `event_type = 'purchase'`."""
     digits: Annotated[int, Field(ge=0, le=MOST_DIGITS)] = 0
@@ -109,14 +112,15 @@ def require_measures(name: str, report: ReportSettings, known: Iterable[str]) ->
 def require_room(name: str, keys: Iterable[str], own: Iterable[FieldMeasure]) -> None:
     """Raises ValueError if measures of the report `name` need more columns than there are, or columns have one name."""
     own = [*own]
-    texts, numbers = (
-        sum(measure.function.columns for measure in own if measure.function.is_of_text is is_text)
-        for is_text in (True, False)
-    )
-    if numbers > len(NUMBERS) or texts > len(TEXTS):
+    numbers, texts, sketches = counts = [
+        sum(measure.function.columns for measure in own if measure.function.stored is stored)
+        for stored in (NUMBERS, TEXTS, SKETCHES)
+    ]
+    most = [len(NUMBERS), len(TEXTS), len(SKETCHES)]
+    if any(count > limit for count, limit in zip(counts, most, strict=True)):
         raise ValueError(
-            f"report {name} has {numbers} numbers and {texts} texts of fields, of which it may have {len(NUMBERS)} and "
-            f"{len(TEXTS)}; an average is two numbers: make a second report"
+            f"report {name} has {numbers} numbers, {texts} texts and {sketches} sketches of fields, of which it may "
+            f"have {most[0]}, {most[1]} and {most[2]}; an average is two numbers: make a second report"
         )
     columns = [*keys, *(column for measure in own for column in (measure.name, *measure.states))]
     for column in columns:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.dimensions import STORED
-from tidemark.pipeline.event_time.field_measures import NUMBERS, TEXTS
+from tidemark.pipeline.event_time.field_measures import NUMBERS, SKETCHES, TEXTS
 from tidemark.pipeline.event_time.reports import PANE_KEYS, Report
 from tidemark.pipeline.measures import PARTS
 
@@ -77,6 +77,7 @@ _DIMENSIONS: Final = {
 _VALUES: Final = {
     **{name: f"Number {number} of the report's measures of fields." for number, name in enumerate(NUMBERS, 1)},
     **{name: f"Text {number} of the report's measures of fields, with time." for number, name in enumerate(TEXTS, 1)},
+    **{name: f"Sketch {number} of the report's measures of fields." for number, name in enumerate(SKETCHES, 1)},
 }
 
 LEDGER: Final = About(

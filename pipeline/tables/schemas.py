@@ -12,7 +12,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.errors import Unreachable
 from tidemark.pipeline.event_time.dimensions import STORED
-from tidemark.pipeline.event_time.field_measures import TEXTS
+from tidemark.pipeline.event_time.field_measures import SKETCHES, TEXTS
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.user_totals import UserTotals
@@ -85,7 +85,7 @@ def _types_of(measure: Measure) -> dict[str, pa.DataType]:
 
 _TYPES: Final[Mapping[str, pa.DataType]] = {
     **dict.fromkeys((*_TEXT_COLUMNS, "opening", "schema_id", "avro", "table", "user_hash", "salt"), pa.string()),
-    **dict.fromkeys((c.KEY, c.VALUE), pa.binary()),
+    **dict.fromkeys((c.KEY, c.VALUE, *SKETCHES), pa.binary()),
     **dict.fromkeys((c.WINDOW_START, c.WINDOW_END), _MOMENT),
     c.PARTITION: pa.int32(),
     "slack": pa.list_(pa.struct({"slack_ms": pa.int64(), c.RECORDS: pa.int64()})),
@@ -111,8 +111,8 @@ def _statistics(columns: Collection[str]) -> dict[str, str]:
     """Returns the property that excludes columns with user ids: a log outlives the rows of its table."""
     if c.USER_ID not in columns:
         return {}
-    hidden = (c.USER_ID, c.KEY, c.VALUE, c.USERS_SKETCH, c.BUCKET, *STORED, *TEXTS)
-    names = [name for name in columns if name not in hidden]
+    hidden = (c.USER_ID, c.KEY, c.VALUE, c.BUCKET, *STORED, *TEXTS, *SKETCHES)
+    names = [name for name in columns if name not in hidden and not name.endswith("_sketch")]
     return {STATISTICS: ",".join(names)}
 
 

@@ -5,7 +5,7 @@ from typing import Final, assert_never
 from tidemark.command_line.counts import counted
 from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.verifier import queries
-from tidemark.pipeline.verifier.measured_fields import stored_parts
+from tidemark.pipeline.verifier.measured_fields import exact_parts, stored_parts
 from tidemark.pipeline.verifier.published_results import PublishedReport
 from tidemark.pipeline.verifier.verification import Finding
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
@@ -76,7 +76,7 @@ def with_full_windows(result: PublishedReport, windows: Counts | SlidingCounts, 
 
 def check(tables: WarehouseSnapshot, result: PublishedReport, kind: Counts | SlidingCounts, finding: Finding) -> None:
     """Checks that all full windows are published. Windows with equal columns are alike, so their number is compared."""
-    sums, parts = result.counts, stored_parts(result.report)
+    sums, parts = result.counts, exact_parts(result.report)
     cell = (*result.cell, *sums, "published_batch")
     select = f"SELECT {', '.join(cell)}, {{}}1 AS windows FROM"
     actual = select.format("".join(f"{part.published} AS {part.column}, " for part in parts))

@@ -18,7 +18,7 @@ _RELATIVE_ERROR: Final = 0.08
 """Five times the relative standard error of 1.6 %."""
 _ERASED: Final = "erased-"
 """Prefix of the anonymous ids of erased users. One user may have several of them."""
-_ROUNDING: Final = 1000
+ROUNDING: Final = 1000
 """The tolerance is one in this number: sketches that are merged in another order round differently."""
 # Panes have a sketch of their users, or one user each. A sketch may have any number of further users by corrections.
 _USERS_SQL: Final = f"""
@@ -67,13 +67,13 @@ def _expected(row: Row) -> int | None:
     """
     users, tolerance = row["users"], int(row["users"] * _RELATIVE_ERROR)
     if row["few"] is not None:
-        users = _union(filter(None, row["sketches"]), filter(None, row["few"]))
-        tolerance = users // _ROUNDING
+        users = union(filter(None, row["sketches"]), filter(None, row["few"]))
+        tolerance = users // ROUNDING
     return users if abs(row[c.UNIQUE_USERS] - users) > tolerance + row["erased"] else None
 
 
-def _union(sketches: Iterable[bytes], users: Iterable[str]) -> int:
-    """Returns the number of distinct users in sketches and among further users."""
+def union(sketches: Iterable[bytes], users: Iterable[str] = ()) -> int:
+    """Returns the number of distinct users or other texts in sketches and among further users."""
     union, further = hll_union(_LG_K), hll_sketch(_LG_K)
     for sketch in sketches:
         union.update(hll_sketch.deserialize(bytes(sketch)))

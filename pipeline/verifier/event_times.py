@@ -8,7 +8,7 @@ from tidemark.pipeline.event_time.windows.count import CountWindows
 from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.event_time.windows.session import Sessions
-from tidemark.pipeline.verifier.measured_fields import check_display, stored_parts
+from tidemark.pipeline.verifier.measured_fields import check_display, exact_parts
 from tidemark.pipeline.verifier.periodic_sums import with_sums
 from tidemark.pipeline.verifier.published_results import PublishedReport
 from tidemark.pipeline.verifier.verification import Finding, Row, time_text
@@ -80,7 +80,7 @@ def _difference(result: PublishedReport, measure: str, row: Row) -> str:
 
 def check_fields(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
     """Compares the measures of fields of each cell that has lost no panes."""
-    for part in stored_parts(result.report):
+    for part in exact_parts(result.report):
         source = _Source(part.join, part.type, part.column, part.column, part.published)
         finding.report_rows(tables.ask(_wrong_sql(tables, result, source)), partial(part.difference, result))
 

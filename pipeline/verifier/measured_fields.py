@@ -12,7 +12,16 @@ from tidemark.pipeline.verifier.published_results import PublishedReport
 from tidemark.pipeline.verifier.verification import Finding, Row
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
-_JOINS: Final = {Function.MIN: "min", Function.MAX: "max", Function.FIRST: "min", Function.LAST: "max"}
+_LISTED: Final = "array_agg"
+_JOINS: Final = {
+    Function.MIN: "min",
+    Function.MAX: "max",
+    Function.FIRST: "min",
+    Function.LAST: "max",
+    Function.UNIQUE: _LISTED,
+}
+_KINDS: Final = {Function.FIRST: "text", Function.LAST: "text", Function.UNIQUE: "sketch"}
+_TYPES: Final = {"number": "BIGINT", "text": "STRING", "sketch": "BINARY"}
 _NO_VALUE: Final = {Function.MIN: "2000000000000000000", Function.MAX: "-2000000000000000000"}
 """The numbers in panes that stand for no number; a result has null there."""
 
@@ -25,6 +34,11 @@ class StoredPart(NamedTuple):
     join: str
     type: str
     published: str
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether equal events have equal values: a list of sketches is only about as large as another."""
+        return self.join != _LISTED
 
     def joined(self, over: str = "") -> str:
         """SQL of the joined values, of the rows that a clause `over` selects."""
@@ -41,15 +55,19 @@ class StoredPart(NamedTuple):
 
 def stored_parts(report: Report) -> list[StoredPart]:
     """Returns the columns that a report's measures of fields have: in the order of names the next one of their kind."""
-    parts, count = list[StoredPart](), {"number": 0, "text": 0}
+    parts, count = list[StoredPart](), dict.fromkeys(_TYPES, 0)
     for measure in report.field_measures:
         for published in _published_sql(measure):
-            kind = "text" if measure.function.is_of_text else "number"
+            kind = _KINDS.get(measure.function, "number")
             count[kind] += 1
-            join = _JOINS.get(measure.function, "sum")
-            column, sql_type = f"{kind}_{count[kind]}", "STRING" if kind == "text" else "BIGINT"
-            parts.append(StoredPart(measure.name, column, join, sql_type, published))
+            join, column = _JOINS.get(measure.function, "sum"), f"{kind}_{count[kind]}"
+            parts.append(StoredPart(measure.name, column, join, _TYPES[kind], published))
     return parts
+
+
+def exact_parts(report: Report) -> list[StoredPart]:
+    """Returns the parts that can be compared as they are: all but sketches."""
+    return [part for part in stored_parts(report) if part.is_exact]
 
 
 def _published_sql(measure: FieldMeasure) -> Iterator[str]:

@@ -12,7 +12,7 @@ from deltalake import DeltaTable, QueryBuilder
 
 from tidemark.pipeline.verifier.verification import Row
 
-Expected = Callable[[Row], int | None]
+Expected = Callable[[Row], int | list[int] | None]
 """Returns the value that a row must have, None if it has this value."""
 
 

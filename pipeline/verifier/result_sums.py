@@ -10,6 +10,7 @@ from tidemark.pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, PANES
 from tidemark.pipeline.verifier import (
     count_windows,
     distinct_users,
+    distinct_values,
     event_times,
     periodic_sums,
     queries,
@@ -50,6 +51,7 @@ def _check_result(tables: WarehouseSnapshot, result: AnyResult, finding: Finding
     if isinstance(result, PublishedTotals):
         user_sums.check(tables, result, finding)
         return
+    distinct_values.check(tables, result, finding)
     match result.report.windows:
         case Counts() | SlidingCounts() as windows:
             count_windows.check(tables, result, windows, finding)

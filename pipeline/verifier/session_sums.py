@@ -5,7 +5,7 @@ from typing import Final
 
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.verifier import queries
-from tidemark.pipeline.verifier.measured_fields import stored_parts
+from tidemark.pipeline.verifier.measured_fields import exact_parts, stored_parts
 from tidemark.pipeline.verifier.published_results import PublishedReport
 from tidemark.pipeline.verifier.verification import Finding, time_text
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
@@ -70,6 +70,12 @@ def check(tables: WarehouseSnapshot, result: PublishedReport, windows: Sessions,
         finding.note_unpublished(result.name, pending, "part", " of sessions")
 
 
+def uncorrected_sessions(tables: WarehouseSnapshot, result: PublishedReport, windows: Sessions) -> tuple[str, str]:
+    """SQL `WITH`, and the sessions of panes up to the published batch that lie in no corrected session."""
+    added = queries.corrections_sql(tables, result)
+    return with_sessions(result, windows) + _corrected_sql(result, added), _uncorrected_sql("sessions", result)
+
+
 def _inside_sql(inner: str, outer: str, result: PublishedReport) -> str:
     """SQL condition: `inner` lies inside `outer` and has the same keys."""
     same = "".join(f" AND ({inner}.{key} IS NOT DISTINCT FROM {outer}.{key})" for key in result.report.keys)
@@ -101,7 +107,7 @@ def _check_fields(tables: WarehouseSnapshot, result: PublishedReport, sessions: 
     """Compares the measures of fields of each session that has its panes and no correction."""
     cells = " AND ".join(f"(published.{name} IS NOT DISTINCT FROM sessions.{name})" for name in result.cell)
     corrected = _inside_sql("sessions", "joined", result)
-    for part in stored_parts(result.report):
+    for part in exact_parts(result.report):
         wrong = (
             f"{sessions} SELECT sessions.*, {part.published} AS actual, sessions.{part.column} AS expected "
             f"FROM sessions JOIN {result.table} AS published ON {cells} LEFT JOIN joined ON {corrected} "

@@ -15,7 +15,7 @@ from deltalake.fs import DeltaStorageHandler
 
 from tidemark.command_line.counts import counted
 from tidemark.pipeline.event_time.dimensions import STORED
-from tidemark.pipeline.event_time.field_measures import NUMBERS, TEXTS
+from tidemark.pipeline.event_time.field_measures import NUMBERS, SKETCHES, TEXTS
 from tidemark.pipeline.tables.schemas import CORRECTIONS, LEDGER, OWN, PANES, USER_TOTALS, result_of
 from tidemark.pipeline.verifier.published_results import definition
 from tidemark.pipeline.verifier.verification import Finding, Row
@@ -28,7 +28,7 @@ _LATER: Final = {
     (LEDGER.name, "left_out"),
     (PANES.name, "events"),
     (USER_TOTALS.name, "bucket"),
-    *((spec.name, column) for spec in (PANES, CORRECTIONS) for column in (*STORED, *NUMBERS, *TEXTS)),
+    *((spec.name, column) for spec in (PANES, CORRECTIONS) for column in (*STORED, *NUMBERS, *TEXTS, *SKETCHES)),
 }
 """Columns that a table of an older version lacks until a service has opened the warehouse."""
 _LOG: Final = "_delta_log"

@@ -30,6 +30,7 @@ MEASURES: Final[dict[str, dict[str, Any]]] = {
     "highest": {"max": {"path": "cart.price"}, "digits": 1},
     "lowest": {"min": "cart.price", "digits": 9},
     "revenue": {"sum": "cart.price", "digits": 2},
+    "notes": {"unique": "note"},
     "weeks": {"sum": {"sql": "try_cast(get_json_object(traits, '$.seats') AS bigint) div 7"}},
 }
 REPORTS: Final[dict[str, dict[str, Any]]] = {
@@ -135,6 +136,7 @@ def measures_of(events: Sequence[Event]) -> dict[str, Any]:
         "exit": max((time, note.lower()) for time, note in notes)[1] if notes else None,
         "highest": max((price for price in tenths if price is not None), default=None),
         "lowest": min((price for price in exact if price is not None), default=None),
+        "notes": len({note for _, note in notes if note}),
         "revenue": sum(added, Decimal(0)),
         "weeks": sum((seats_of(event) or 0) // 7 for event in events),
     }

@@ -84,10 +84,20 @@ def test_reports_by_dimensions_equal_a_recount(
         expected = recount(events, reports, name)
         assert until_now(shown(rows(settings.warehouse, name), reports, name)) == until_now(expected), name
     _check_page(settings.warehouse, recount(events, reports, "plans"))
-    live = READERS[draw.choice([*READERS])](settings.warehouse, "plans").to_pylist()
-    assert shown(live, reports, "plans") == recount(events, reports, "plans")
+    reader = draw.choice([*READERS])
+    live, visible = READERS[reader](settings.warehouse, "plans").to_pylist(), mergeable_by(reader, reports)
+    assert shown(live, visible, "plans") == recount(events, visible, "plans")
     erased = pseudonyms.of("a") if pseudonyms else "a"
     _check_erased(settings, reports, [event for event in events if event["user_id"] != erased])
+
+
+def mergeable_by(reader: str, reports: Reports) -> Reports:
+    """Returns the reports with the measures that a reader can compute of open windows: only Spark merges sketches."""
+    of_sketches = () if reader == "spark" else ("notes",)
+    return {
+        name: {**report, "measures": [measure for measure in report["measures"] if measure not in of_sketches]}
+        for name, report in reports.items()
+    }
 
 
 def _check_page(warehouse: str, expected: Counter[tuple[Any, ...]]) -> None:

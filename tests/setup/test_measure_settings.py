@@ -17,7 +17,7 @@ SUM = {"sum": "price"}
 @pytest.mark.parametrize(
     ("measures", "sentence"),
     [
-        ({"m": {}}, "set one of sum, min, max, avg, count_if, first, last"),
+        ({"m": {}}, "set one of sum, min, max, avg, count_if, first, last, unique"),
         ({"m": {"sum": "a", "max": "a"}}, "a measure has one function"),
         ({"m": {"sum": {}}}, "set a path or sql: a measure has one of the two"),
         ({"m": {"sum": {"path": "a", "sql": "b"}}}, "set a path or sql"),
@@ -32,9 +32,15 @@ SUM = {"sum": "price"}
         ({"other": SUM}, "report few: there is no measure 'm': choose from page_views, clicks, events, "),
         ({"m": {"avg": "a"}, "m_values": SUM}, "report few has two columns m_values: rename"),
         ({"m": SUM, "plan": SUM}, "plan is a measure and a dimension: rename"),
-        ({f"m{number or ''}": SUM for number in range(9)}, "report few has 9 numbers and 0 texts of fields"),
-        ({"m": SUM, **{f"m{number}": {"avg": "a"} for number in range(4)}}, "has 9 numbers and 0 texts of fields"),
-        ({f"m{number or ''}": {"last": "a"} for number in range(5)}, "has 0 numbers and 5 texts of fields"),
+        (
+            {f"m{number or ''}": SUM for number in range(9)},
+            "report few has 9 numbers, 0 texts and 0 sketches of fields",
+        ),
+        ({"m": SUM, **{f"m{number}": {"avg": "a"} for number in range(4)}}, "has 9 numbers, 0 texts and 0 sketches"),
+        ({f"m{number or ''}": {"last": "a"} for number in range(5)}, "has 0 numbers, 5 texts and 0 sketches"),
+        ({f"m{number or ''}": {"unique": "a"} for number in range(5)}, "has 0 numbers, 0 texts and 5 sketches"),
+        ({"m": {"unique": "a", "digits": 1}}, "unique has no digits"),
+        ({"m": SUM, "sketch_1": SUM}, "cannot be named 'sketch_1'"),
     ],
 )
 def test_a_measure_that_cannot_be_is_refused_in_a_sentence(measures: dict[str, Any], sentence: str) -> None:

@@ -138,6 +138,7 @@ def expected_measures(events: Sequence[Event]) -> dict[str, Any]:
         "exit": max(pages)[1] if pages else None,
         "highest": Decimal(max(prices)).scaleb(-2) if prices else None,
         "lowest": min(prices, default=None),
+        "pages": len({page for _, page in pages}),
         "revenue": Decimal(sum(prices)).scaleb(-2),
     }
 
@@ -153,7 +154,5 @@ def test_the_live_view_has_the_measures_of_open_windows(name: str, windows: int,
     played(tmp_path, REPORTS[name], 99)
     view = READERS[reader](str(tmp_path), name).to_pylist()
     found = [row for row in view if row["state"] == "open"]
-    last = BATCHES[-1]
-    assert [{measure: as_milliseconds(row[measure]) for measure in MEASURES} for row in found] == [
-        expected_measures(last)
-    ] * windows
+    expected = expected_measures(BATCHES[-1]) | {"pages": None}  # these engines cannot merge sketches
+    assert [{measure: as_milliseconds(row[measure]) for measure in MEASURES} for row in found] == [expected] * windows

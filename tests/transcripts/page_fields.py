@@ -10,6 +10,7 @@ FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "deepest": {"max": {"sql": "length(page_url)"}},
     "shallowest": {"min": {"sql": "length(page_url)"}},
     "clicked": {"count_if": "event_type = 'click'"},
+    "pages": {"unique": "page_url"},
 }
 """The measures of fields that reports may name, as settings have them."""
 
@@ -17,5 +18,6 @@ FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
 def values_of(pages: Sequence[tuple[int, str]], clicks: int) -> dict[str, Any]:
     """Returns the values of `FIELDS` of events with these times and pages, and this many clicks."""
     depths = [len(page) for _, page in pages]
-    values = (min(pages)[1], max(pages)[1], sum(depths), max(depths), min(depths), clicks)
+    different = len({page for _, page in pages})
+    values = (min(pages)[1], max(pages)[1], sum(depths), max(depths), min(depths), clicks, different)
     return dict(zip(FIELDS, values, strict=True))

@@ -6,6 +6,7 @@ from tests.verify.site import Event, Site
 from tidemark.pipeline.event_time.field_measures import FieldMeasure, Function
 from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.sketches import sketch_of
 
 FIELDS: Final = (
     FieldMeasure("average", Function.AVG, "price", digits=2),
@@ -13,6 +14,7 @@ FIELDS: Final = (
     FieldMeasure("exit", Function.LAST, "page"),
     FieldMeasure("highest", Function.MAX, "price", digits=2),
     FieldMeasure("lowest", Function.MIN, "price"),
+    FieldMeasure("pages", Function.UNIQUE, "page"),
     FieldMeasure("revenue", Function.SUM, "price", digits=2),
 )
 
@@ -44,4 +46,4 @@ def parts_of(event: Event, report: Consumer) -> dict[str, Any]:
     if not isinstance(report, Report):
         return {}
     values = {own.column: event.page if own.function.is_of_text else price_of(event) for own in report.field_measures}
-    return report.parts_of({**values, "time": event.time})
+    return report.parts_of({**values, "time": event.time}, sketch_of)

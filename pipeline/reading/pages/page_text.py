@@ -55,7 +55,7 @@ def templates(package: str, *, linked: bool = True) -> Environment:
         "counted": counted,
         "share": share,
         "short": short,
-        "words": label,
+        "words": words,
         "sentence_case": sentence_case,
         "unchanged": unchanged,
         "isolated": isolated,
@@ -68,6 +68,11 @@ def templates(package: str, *, linked: bool = True) -> Environment:
 def _in_zone(text: Callable[[Any, tzinfo], str]) -> Callable[..., str]:
     """Returns the filter that calls `text` with the zone of the page."""
     return pass_context(lambda context, item: text(item, context["zone"]))
+
+
+def words(name: str, report: Report | None = None) -> str:
+    """Returns the name of a column, or of anything else, as people read it; `report` marks its estimates."""
+    return label(name) if report is None else label(name, report.estimates)
 
 
 @pass_context
