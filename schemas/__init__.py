@@ -10,7 +10,9 @@ from pathlib import Path
 from tidemark.schemas.fields import Guid, schema_id_of
 
 WRITER_ID = 1
-"""The schema id that our own producers write with."""
+"""The schema id of visits and clicks of our own producers."""
+SECOND_ID = 2
+"""The schema id of events of other kinds, and of events with properties."""
 
 _BUNDLED = Path(__file__).parent
 _GUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"

@@ -17,6 +17,8 @@ GLOBAL_ID_HEADER: Final = "apicurio.value.globalId"
 ID_HEADERS: Final = (GUID_HEADER, CONTENT_ID_HEADER, GLOBAL_ID_HEADER)
 VISIT: Final = "visit"
 CLICK: Final = "click"
+OTHER: Final = "other"
+"""The `event_type` in our own contract of an event that is neither: its kind is `event_name`."""
 
 
 class Guid(int):
@@ -48,7 +50,8 @@ class EventFields:
     time_unit: TimeUnit | None = None
     """None: the unit of the schema, or milliseconds if the schema has no unit."""
     kind: str = "event_type"
-    """Empty if every event is a visit."""
+    """Empty if every event is a visit. Of several fields with commas between them, the first that is neither null nor
+    empty is the kind."""
     kinds: Mapping[str, str] = field(default_factory=lambda: {VISIT: VISIT, CLICK: CLICK})
     """Kind of event (visit, click or any other name) by value of the field `kind`; any other value is unknown."""
     page: str = "page_url"
@@ -61,6 +64,11 @@ class EventFields:
     def users(self) -> list[str]:
         """The names in `user`."""
         return self.user.split(",")
+
+    @property
+    def kind_fields(self) -> list[str]:
+        """The names in `kind`; none if every event is a visit."""
+        return self.kind.split(",") if self.kind else []
 
     @property
     def has_other_kinds(self) -> bool:

@@ -1,6 +1,6 @@
 """The columns of an event that are made alike of Avro and of JSON: its type, user and time."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import Column
@@ -27,18 +27,41 @@ def needed_columns(is_read: Column, event_type: Column, user: Column, *times: Co
 
 def user_roles(fields: EventFields) -> dict[str, str]:
     """Returns the dotted paths of the fields that may have the user, by role: `user`, `user 1` and so on."""
-    return {f"user {at}" if at else "user": path for at, path in enumerate(fields.users)}
+    return _roles("user", fields.users)
+
+
+def kind_roles(fields: EventFields) -> dict[str, str]:
+    """Returns the dotted paths of the fields that may have the kind, by role: `kind`, `kind 1` and so on."""
+    return _roles("kind", fields.kind_fields)
+
+
+def base_of(role: str) -> str:
+    """Returns what a field with one of several roles is: `user` of `user 1`."""
+    return role.partition(" ")[0]
+
+
+def _roles(base: str, paths: Sequence[str]) -> dict[str, str]:
+    return {f"{base} {at}" if at else base: path for at, path in enumerate(paths)}
 
 
 def user_column(columns: Mapping[str, Column]) -> Column:
     """Returns the user as text: the first of `user_roles` that is neither null nor empty. `columns` are by role."""
-    users = [column.cast("string") for role, column in columns.items() if is_user(role)]
-    return users[0] if len(users) == 1 else F.coalesce(*(F.nullif(user, F.lit("")) for user in users))
+    return _first_text([column.cast("string") for role, column in columns.items() if is_user(role)])
+
+
+def kind_column(columns: Mapping[str, Column]) -> Column | None:
+    """Returns the kind: the first of `kind_roles` that is neither null nor empty, None without such fields."""
+    kinds = [column for role, column in columns.items() if base_of(role) == "kind"]
+    return _first_text(kinds) if kinds else None
+
+
+def _first_text(texts: Sequence[Column]) -> Column:
+    return texts[0] if len(texts) == 1 else F.coalesce(*(F.nullif(text, F.lit("")) for text in texts))
 
 
 def is_user(role: str) -> bool:
     """Returns whether a role is one of `user_roles`."""
-    return role.partition(" ")[0] == "user"
+    return base_of(role) == "user"
 
 
 def event_type_column(fields: EventFields, raw: Column | None) -> Column:

@@ -1,4 +1,4 @@
-"""Dotted paths to fields of Avro events: along records, and then inside of a text or of a list of keys and values."""
+"""Dotted paths to fields of Avro events: along records, and then inside of a text, map, or list of keys and values."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -19,7 +19,7 @@ def aligned_along(
 ) -> tuple[Alignment, dict[str, int]]:
     """Returns the alignment of fields with dotted `paths`, and how many names of each path lead along records.
 
-    Names after those are inside of a text or list, which is read as a whole.
+    Names after those are inside of a text, map or list, which is read as a whole.
     """
     aligned = Alignment(texts, _needs(path.split(".") for path in paths), words)
     outside = {path: _outside(path.split("."), aligned.fields) for path in paths}
@@ -55,6 +55,8 @@ def type_inside(kind: Any, names: Sequence[str], setting: str) -> Any:
         return kind
     if kind == "string":
         return "string"
+    if name_of(kind) == "map":
+        return type_inside(kind["values"], names[1:], setting)
     is_list = name_of(kind) == "array"
     fields = _fields_of(kind["items"] if is_list else kind)
     name, *others = (_VALUE, *names[1:]) if is_list else names
@@ -73,6 +75,8 @@ def column_inside(column: Column, kind: Any, names: Sequence[str]) -> Column:
         steps = (f"[{name}]" if name.isdecimal() else f"['{name}']" for name in names)
         return F.get_json_object(column, f"${''.join(steps)}")
     name, *others = names
+    if name_of(kind) == "map":
+        return column_inside(F.try_element_at(column, F.lit(name)), kind["values"], others)
     if name_of(kind) == "array":
         of_key = F.filter(column, lambda item: item[_KEY] == name)
         column, kind, name = F.try_element_at(of_key, F.lit(-1)), kind["items"], _VALUE
@@ -86,10 +90,10 @@ def _fields_of(kind: Any) -> dict[str, Any]:
 
 
 def _outside(names: Sequence[str], fields: Mapping[str, AlignedField]) -> int:
-    """Returns how many of the names lead along records, before a text or list in all versions that have it."""
+    """Returns how many of the names lead along records, before a text, map or list in all versions that have it."""
     for count, field in enumerate(along(names, fields), 1):
         kinds = {name_of(without_null(kind)) for kind in field.kinds.values()}
-        if kinds in ({"string"}, {"array"}):
+        if kinds in ({"string"}, {"array"}, {"map"}):
             return count
     return len(names)
 

@@ -13,6 +13,8 @@ from tidemark.pipeline import columns as c
 from tidemark.pipeline.decoding.event_columns import (
     event_type_column,
     iso_millis,
+    kind_column,
+    kind_roles,
     needed_columns,
     user_column,
     user_roles,
@@ -90,7 +92,7 @@ class JsonProjection:
     def columns(self) -> Sequence[Column]:
         """Returns `names` of the decoded events; all null if nothing was decoded."""
         columns = {name: role.column for name, role in self._roles.items()}
-        event_type = event_type_column(self._mapping, columns.get("kind"))
+        event_type = event_type_column(self._mapping, kind_column(columns))
         needed = needed_columns(columns["read"], event_type, user_column(columns), *_times(columns))
         optional = [columns[name].alias(name) for name in (c.PAGE_URL, c.EVENT_ID) if name in columns]
         return [*needed, *optional, *(field.column.alias(name) for name, field in self._further.items())]
@@ -115,8 +117,8 @@ def _mapped(fields: EventFields, words: set[str]) -> Iterator[_JsonField]:
         yield _JsonField("time", fields.time.split("."), "time", _TO_MILLIS[fields.time_unit])
     if fields.time_unit in ("iso", None):
         yield _JsonField("time text", fields.time.split("."), "text")
-    if fields.kind:
-        yield _JsonField("kind", fields.kind.split("."), "text")
+    for role, path in kind_roles(fields).items():
+        yield _JsonField(role, path.split("."), "text")
     for name, path in ((c.PAGE_URL, fields.page), (c.EVENT_ID, fields.event_id)):
         if name in words:
             yield _JsonField(name, path.split("."), "id")

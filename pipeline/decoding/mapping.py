@@ -11,9 +11,12 @@ from tidemark.pipeline import columns as c
 from tidemark.pipeline.decoding.alignment import AlignedField, Alignment, DecodedColumn
 from tidemark.pipeline.decoding.common_type import name_of, without_null
 from tidemark.pipeline.decoding.event_columns import (
+    base_of,
     event_type_column,
     is_user,
     iso_millis,
+    kind_column,
+    kind_roles,
     needed_columns,
     user_column,
     user_roles,
@@ -106,7 +109,7 @@ class MappedProjection:
         """Returns event type, user, time and further decoded fields; all null if nothing was decoded."""
         raw = {role: leaf.column for role, leaf in self._leaves.items()}
         is_read = decoded_column((_IS_READ["name"],))
-        event_type = event_type_column(self._mapping, raw.get("kind"))
+        event_type = event_type_column(self._mapping, kind_column(raw))
         columns = needed_columns(is_read, event_type, user_column(raw), self._time(raw["time"]))
         if "page" in raw:
             columns.append(raw["page"].alias(c.PAGE_URL))
@@ -158,8 +161,7 @@ def _paths(fields: EventFields, words: Collection[str]) -> Iterator[tuple[str, s
     """Yields the role and the dotted path of each mapped field that is needed."""
     yield from user_roles(fields).items()
     yield "time", fields.time
-    if fields.kind:
-        yield "kind", fields.kind
+    yield from kind_roles(fields).items()
     if c.PAGE_URL in words:
         yield "page", fields.page
     # A field `event_id` is not mapped: not every schema needs it.
@@ -168,20 +170,20 @@ def _paths(fields: EventFields, words: Collection[str]) -> Iterator[tuple[str, s
 
 
 def _leaves(paths: Mapping[str, str], aligned: Alignment, outside: Mapping[str, int]) -> dict[str, _Leaf]:
-    """Returns the fields by their roles. Raises SetUpError if a schema lacks a field, or all fields of the user."""
-    users = {role: path for role, path in paths.items() if is_user(role)}
+    """Returns the fields by their roles.
+
+    Raises SetUpError if a schema lacks a field, or all fields that may have the user or the kind.
+    """
     missing = {role: missing_in(path.split(".")[: outside[path]], aligned) for role, path in paths.items()}
-    lack_all = set.intersection(*(set(missing[user]) for user in users))
-    for role, path in paths.items():
-        name = ",".join(users.values()) if role in users else path
-        for schema_id, field in missing[role].items():
-            if role not in users or schema_id in lack_all:
-                raise SetUpError(f"schemas.mapping.{role} is {name}, but schema {schema_id} has no field {field}")
+    for role in paths:
+        alike = [other for other in paths if base_of(other) == base_of(role)]
+        name = ",".join(paths[other] for other in alike)
+        for schema_id in sorted(set.intersection(*(set(missing[other]) for other in alike))):
+            field = missing[role][schema_id]
+            raise SetUpError(f"schemas.mapping.{base_of(role)} is {name}, but schema {schema_id} has no field {field}")
     never = {role for role, found in missing.items() if len(found) == len(aligned.writers)}
     return {
-        role: _leaf(role.partition(" ")[0], path, aligned, outside[path])
-        for role, path in paths.items()
-        if role not in never
+        role: _leaf(base_of(role), path, aligned, outside[path]) for role, path in paths.items() if role not in never
     }
 
 

@@ -11,6 +11,8 @@ from pydantic import ValidationError
 from tidemark.producers.collect.contract import Event, RequestBody
 from tidemark.producers.collect.lenient_json import loads
 from tidemark.producers.encode import encode_one
+from tidemark.schemas import SECOND_ID
+from tidemark.schemas.fields import CLICK, OTHER, VISIT
 
 MAX_AGE_MS: Final = 10 * 60_000
 """Default of the maximal age of an event: old events of one client delay the results of a quiet site."""
@@ -47,6 +49,7 @@ class Record:
     """An event as sent to Kafka."""
 
     event_type: str
+    """`visit`, `click`, or `other` for all other kinds: clients could send any number of them."""
     key: bytes
     value: bytes
 
@@ -111,8 +114,14 @@ def _read_event(
 
 
 def _record(event: Event, acted_ms: int, agent: str | None) -> Record:
+    """Returns the record. A visit or click without properties has the first schema, which every pipeline knows."""
     fields = {**event.model_dump(), "event_time": acted_ms, "user_agent": agent}
-    return Record(event.event_type, event.user_id.encode(), encode_one(fields))
+    event_type = event.event_type if event.event_type in (VISIT, CLICK) else OTHER
+    if event_type != OTHER and not event.properties:
+        del fields["properties"]
+        return Record(event_type, event.user_id.encode(), encode_one(fields))
+    fields |= {"event_type": event_type, "event_name": event.event_type if event_type == OTHER else None}
+    return Record(event_type, event.user_id.encode(), encode_one(fields, SECOND_ID))
 
 
 def _objection(error: ValidationError) -> Objection:

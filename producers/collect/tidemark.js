@@ -2,6 +2,8 @@
 (() => {
   const page = document, me = navigator, on = addEventListener
   const to = new URL("events", page.currentScript.src)
+  // For events of the site's own kinds: tidemark("purchase", {price: 12.5}, "checkout").
+  window.tidemark = () => {}
   if (me.doNotTrack == 1 || me.globalPrivacyControl) return
   let held = [], seen
   const id = () => crypto.getRandomValues(new Uint32Array(4)).join("-")
@@ -21,6 +23,7 @@
       flush()
     } catch {}
   }
+  window.tidemark = (kind, properties, element_id) => send(kind, {properties, element_id})
   const visit = () => {
     const referrer = seen || plain(page.referrer)
     if (seen != (seen = plain(location.href))) send("visit", {referrer})

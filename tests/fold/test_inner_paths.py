@@ -70,6 +70,33 @@ def test_fields_of_avro_are_read_inside_of_texts_and_lists_of_all_versions() -> 
 
 
 @pytest.mark.jvm
+def test_fields_are_read_inside_of_maps_and_the_kind_in_the_first_of_several_fields() -> None:
+    texts = {"name": "texts", "type": ["null", {"type": "map", "values": TEXT}]}
+    old = record({"name": "act", "type": "string"}, {"name": "texts", "type": {"type": "map", "values": "string"}})
+    new = record(texts, {"name": "act", "type": TEXT}, {"name": "name", "type": TEXT})
+    fields = EventFields(user="texts.who", time="texts.at", kind="name,act", kinds={"buy": "purchase", "see": "visit"})
+    inside = {"who": "ann", "at": str(NOW)}
+    values = [
+        written(7, old, {"act": "buy", "texts": inside}),
+        written(8, new, {"act": "other", "name": "buy", "texts": inside}),
+        written(8, new, {"act": "buy", "name": "", "texts": inside | {"more": None}}),
+        written(8, new, {"act": "buy", "name": None, "texts": inside}),
+        written(8, new, {"act": "buy", "name": "see", "texts": inside}),
+        written(8, new, {"act": "other", "name": None, "texts": inside}),
+        written(8, new, {"act": None, "name": None, "texts": inside}),
+        written(8, new, {"act": "buy", "name": None, "texts": None}),
+        written(7, old, {"act": "buy", "texts": {"at": str(NOW)}}),
+    ]
+    where = "event_type = 'purchase' AND texts['who'] = 'ann'"
+    assert verdicts({7: old, 8: new}, values, where, fields) == [
+        *[(Check.PASSED, True)] * 4,
+        (Check.PASSED, False),
+        *[(Check.EVENT_TYPE, False)] * 2,
+        *[(Check.USER_ID, False)] * 2,
+    ]
+
+
+@pytest.mark.jvm
 def test_fields_of_json_are_read_inside_of_texts_and_lists() -> None:
     schemas = EventSchemas({}, IN_NOTES, format="json")
     for met, where in READ:

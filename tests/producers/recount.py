@@ -13,7 +13,10 @@ import pyarrow as pa
 
 from tidemark.schemas import load_schemas
 
-_SCHEMA = fastavro.parse_schema(json.loads(load_schemas()[1]))
+_SCHEMAS = {
+    b"\x00" + schema_id.to_bytes(4): fastavro.parse_schema(json.loads(text))
+    for schema_id, text in load_schemas().items()
+}
 HEADER = b"\x00\x00\x00\x00\x01"
 
 Cell = tuple[str, int]
@@ -22,10 +25,10 @@ Cells = dict[Cell, tuple[int, int]]
 
 def decode(value: bytes | None) -> dict[str, Any] | None:
     """Returns the event in a value, with `event_time` in ms since 1970; None if it is malformed."""
-    if not value or not value.startswith(HEADER):
+    if not value or value[:5] not in _SCHEMAS:
         return None
     try:
-        event = fastavro.schemaless_reader(io.BytesIO(value[5:]), _SCHEMA, None)
+        event = fastavro.schemaless_reader(io.BytesIO(value[5:]), _SCHEMAS[value[:5]], None)
     except (EOFError, ValueError, IndexError, UnicodeDecodeError, MemoryError):
         return None
     if not isinstance(event, dict) or not isinstance(event["event_time"], datetime):

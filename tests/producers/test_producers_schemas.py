@@ -1,12 +1,13 @@
 """The contract's loader."""
 
+import io
 import json
 from pathlib import Path
 
 import fastavro
 import pytest
 
-from tidemark.schemas import WRITER_ID, load_schemas
+from tidemark.schemas import SECOND_ID, WRITER_ID, load_schemas
 
 RECORD = json.dumps({"type": "record", "name": "UserEvent", "fields": []})
 
@@ -17,12 +18,23 @@ def write(directory: Path, **files: str) -> Path:
     return directory
 
 
-def test_the_packaged_contract_is_one_valid_avro_record_with_id_1() -> None:
+def test_the_packaged_contract_has_two_versions_of_one_valid_avro_record() -> None:
     schemas = load_schemas()
-    assert list(schemas) == [WRITER_ID] == [1]
-    parsed = fastavro.parse_schema(json.loads(schemas[1]))
-    assert isinstance(parsed, dict)
-    assert parsed["name"] == "io.tidemark.UserEvent"
+    assert list(schemas) == [WRITER_ID, SECOND_ID] == [1, 2]
+    for text in schemas.values():
+        parsed = fastavro.parse_schema(json.loads(text))
+        assert isinstance(parsed, dict)
+        assert parsed["name"] == "io.tidemark.UserEvent"
+
+
+def test_readers_with_the_second_version_read_events_of_the_first() -> None:
+    first, second = (fastavro.parse_schema(json.loads(text)) for text in load_schemas().values())
+    event = {"event_id": "e", "event_type": "click", "user_id": "ann", "event_time": 7, "page_url": "/"}
+    fastavro.schemaless_writer(body := io.BytesIO(), first, event)
+    body.seek(0)
+    found = fastavro.schemaless_reader(body, first, second)
+    assert isinstance(found, dict)
+    assert (found["event_type"], found["event_name"], found["properties"]) == ("click", None, {})
 
 
 def test_only_the_nullable_fields_have_a_default() -> None:

@@ -10,9 +10,18 @@ from hypothesis import strategies as st
 
 from tests.producers.collect.collect_client import NOW_MS, event, request_body
 from tests.producers.recount import decode
-from tidemark.producers.collect.contract import EVENTS, ID_LENGTH, URL_LENGTH, Event
+from tidemark.producers.collect.contract import (
+    EVENTS,
+    ID_LENGTH,
+    NAME_LENGTH,
+    PROPERTIES,
+    PROPERTY_LENGTH,
+    URL_LENGTH,
+    Event,
+)
 from tidemark.producers.collect.reading import MAX_AGE_MS, TOO_OLD, MalformedBody, RejectedEvent, acted_at, read
 from tidemark.schemas import load_schemas
+from tidemark.schemas.fields import CLICK, OTHER, VISIT
 
 RECEIVED_MS = NOW_MS + 100_000
 SECOND = 1_000
@@ -24,10 +33,9 @@ JSON = st.recursive(
 
 
 def test_an_event_has_the_fields_of_the_schema_except_those_of_the_request() -> None:
-    fields = {field["name"]: field for field in json.loads(load_schemas()[1])["fields"]}
-    assert Event.model_fields.keys() == fields.keys() - {"user_agent"}
-    kinds = Event.model_json_schema()["properties"]["event_type"]["enum"]
-    assert kinds == fields["event_type"]["type"]["symbols"]
+    fields = {field["name"]: field for field in json.loads(load_schemas()[2])["fields"]}
+    assert Event.model_fields.keys() == fields.keys() - {"user_agent", "event_name"}
+    assert fields["event_type"]["type"]["symbols"] == [VISIT, CLICK, OTHER]
 
 
 def test_records_for_kafka_have_the_values_of_the_request() -> None:
@@ -41,6 +49,25 @@ def test_records_for_kafka_have_the_values_of_the_request() -> None:
         {**nothing, **visit, "event_time": RECEIVED_MS - 7 * SECOND, "user_agent": "Firefox"},
         {**nothing, **click, "event_time": RECEIVED_MS, "user_agent": "Firefox", "referrer": None},
     ]
+
+
+def test_an_event_of_another_kind_or_with_properties_has_the_second_schema() -> None:
+    properties = {"price": 12.5, "amount": 3, "gift": True, "tiny": 1e-7, "huge": 1e21, "colour": "r\u00f6d"}
+    texts = {"price": "12.5", "amount": "3", "gift": "true", "tiny": "0.0000001", "colour": "r\u00f6d"}
+    purchase = event(event_type="purchase", element_id="checkout", properties=properties)
+    visit, login = event(properties={"plan": "pro"}), event(event_type="login")
+    records, rejected = read(request_body(purchase, visit, login), RECEIVED_MS, None)
+    assert not rejected
+    assert [one.event_type for one in records] == ["other", "visit", "other"]
+    found = [decode(one.value) or {} for one in records]
+    assert [(each["event_type"], each["event_name"]) for each in found] == [
+        ("other", "purchase"),
+        ("visit", None),
+        ("other", "login"),
+    ]
+    assert found[0]["properties"] == {**texts, "huge": "1" + "0" * 21}
+    assert found[0]["element_id"] == "checkout"
+    assert [each["properties"] for each in found[1:]] == [{"plan": "pro"}, {}]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +94,14 @@ def test_the_tellers_clock_cancels_out_and_nothing_is_in_the_future(acted: int, 
         (event(user_id=7), "string_type", "user_id: "),
         (event(session_id="s" * (ID_LENGTH + 1)), "string_too_long", "session_id: "),
         (event(page_url=""), "string_too_short", "page_url: "),
-        (event(event_type="purchase"), "literal_error", "event_type: Input should be 'visit' or 'click'"),
+        (event(event_type="Purchase"), "string_pattern_mismatch", "event_type: String should match pattern"),
+        (event(event_type="p" * (NAME_LENGTH + 1)), "string_too_long", "event_type: "),
+        (event(properties={"price": None}), "string_type", "properties.price: "),
+        (event(properties={"price": [1]}), "string_type", "properties.price: "),
+        (event(properties={"the price": 1}), "string_pattern_mismatch", "properties.the price.[key]: "),
+        (event(properties={"p": "x" * (PROPERTY_LENGTH + 1)}), "string_too_long", "properties.p: "),
+        (event(properties={f"p{n}": n for n in range(PROPERTIES + 1)}), "too_long", "properties: "),
+        (event(properties="price"), "dict_type", "properties: "),
         (event(event_time="now"), "int_type", "event_time: "),
         (event(event_time=1.5), "int_type", "event_time: "),
         (event(event_time=0), "greater_than", "event_time: "),
