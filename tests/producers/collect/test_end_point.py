@@ -44,7 +44,7 @@ def test_an_address_with_too_many_requests_must_wait() -> None:
 
 def test_what_an_address_sends_is_counted_by_events_and_not_by_requests() -> None:
     with served(app(collector(rate=1))) as ask:
-        assert ask.post(request_body(*[event(event_type="buy")] * 100)).status == 400
+        assert ask.post(request_body(*[event(event_type="Buy")] * 100)).status == 400
         assert ask.post(b"").json == {"error": "too many events"}
 
 
@@ -141,7 +141,7 @@ def test_a_client_that_disconnects_is_counted_and_not_logged(ask: Asker, capfd: 
 def test_an_unreadable_request_is_answered_with_the_reason_and_counted(ask: Asker) -> None:
     counted = 'tidemark_collect_rejected_total{reason="missing"}'
     before = ask.metric(counted)
-    refused = ask.post(request_body(event(user_id=None), event(event_type="buy")))
+    refused = ask.post(request_body(event(user_id=None), event(event_type="Buy")))
     assert refused.status == 400
     assert refused.json == {"error": "event 0: user_id: Field required"}
     assert ask.metric(counted) == before + 1
