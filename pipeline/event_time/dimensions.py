@@ -97,6 +97,8 @@ class Dimension:
     type: Type = Type.TEXT
     zone: str = ""
     """In SQL with a zone, `event_time` is the local time there, as a timestamp; without one it is milliseconds."""
+    personal: bool = False
+    """Whether its values are ids of people, which are hashed and erased like users; only of texts at a path."""
 
     @property
     def column(self) -> str:
@@ -108,7 +110,8 @@ class Dimension:
         """The comment of its column."""
         source = source_text(self.path, self.sql)
         zone = f", in the time of {self.zone}" if self.zone else ""
-        return f"{source[0].upper()}{source[1:]}{zone}; null if it is unknown."
+        personal = "; the id of a person, as user_id" if self.personal else ""
+        return f"{source[0].upper()}{source[1:]}{zone}{personal}; null if it is unknown."
 
     def typed_sql(self, column: str) -> str:
         """Returns SQL of the values in a column of texts, in any engine."""

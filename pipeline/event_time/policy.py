@@ -96,6 +96,11 @@ class Policy:
         return [*dict.fromkeys(dimension for report in self.reports for dimension in report.dimensions)]
 
     @property
+    def personal_dimensions(self) -> list[Dimension]:
+        """The dimensions of all reports whose values are ids of people."""
+        return [dimension for dimension in self.dimensions if dimension.personal]
+
+    @property
     def field_measures(self) -> list[FieldMeasure]:
         """The measures of fields of all reports, each once."""
         return [*dict.fromkeys(measure for report in self.reports for measure in report.field_measures)]

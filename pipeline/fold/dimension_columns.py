@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.decoding.sql_words import outside_of_texts
@@ -65,6 +65,11 @@ def require_single_values(events: DataFrame, missing: Collection[str], dimension
             raise SetUpError(
                 f"dimensions.{dimension.name} is {kind.simpleString()}: a dimension is one value, so name a field "
                 "inside, or choose one in SQL"
+            )
+        if dimension.personal and not isinstance(kind, StringType):
+            raise SetUpError(
+                f"dimensions.{dimension.name} is personal and of {kind.simpleString()}: ids of people are texts, so "
+                "leave out personal, or name another field"
             )
 
 

@@ -1,5 +1,6 @@
 """Records of erased users, found by a join with their hashes, so that no plan and no generated code has a user."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from tidemark.pipeline.pseudonyms import ErasedUsers, Pseudonyms
 
 _HASH: Final = "user_hash"
 _IS_ERASED: Final = "is_erased"
+_IS_ALSO_ERASED: Final = "is_also_erased"
 
 
 class ErasedRecords:
@@ -24,14 +26,20 @@ class ErasedRecords:
         rows = spark.createDataFrame(pa.table({_HASH: sorted(users.hashes)}))
         self._rows = F.broadcast(rows.withColumn(_IS_ERASED, F.lit(True)))  # noqa: FBT003
 
-    def mark(self, events: DataFrame, to_stored_id: ToPseudonym) -> DataFrame:
+    def mark(self, events: DataFrame, to_stored_id: ToPseudonym, further: Sequence[str] = ()) -> DataFrame:
         """Returns the events with a column that is null except for records of the users.
 
         `to_stored_id` returns the id under which tables have a user. If no user could be read the key of the record is
-        used, which may be the user's id.
+        used, which may be the user's id. Columns in `further` may have ids of people, too.
         """
         user = to_stored_id(F.coalesce(readable(c.USER_ID).cast("binary"), c.KEY))
-        return events.withColumn(_HASH, self._hash(user)).join(self._rows, _HASH, "left")
+        events = events.withColumn(_HASH, self._hash(user)).join(self._rows, _HASH, "left")
+        for name in further:
+            rows = self._rows.withColumnRenamed(_IS_ERASED, _IS_ALSO_ERASED)
+            hashed = events.drop(_HASH).withColumn(_HASH, self._hash(to_stored_id(F.col(name))))
+            marked = F.coalesce(_IS_ERASED, _IS_ALSO_ERASED)
+            events = hashed.join(rows, _HASH, "left").withColumn(_IS_ERASED, marked).drop(_IS_ALSO_ERASED)
+        return events
 
     def check(self, otherwise: Column) -> Column:
         """Returns the code of the first failed check of marked events: ERASED, or that of `otherwise`."""

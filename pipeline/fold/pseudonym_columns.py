@@ -8,7 +8,7 @@ from the future, its readable fields are stored with the pseudonym, which is all
 is stored of a malformed record, except the frame if its schema id is unknown.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -52,13 +52,17 @@ def require_one_name(same_as_user: Iterable[str]) -> None:
         )
 
 
-def stored_bytes(names: Sequence[str], to_pseudonym: ToPseudonym, frame: Column) -> dict[str, Column]:
+def stored_bytes(
+    names: Sequence[str], to_pseudonym: ToPseudonym, frame: Column, personal: Collection[str] = ()
+) -> dict[str, Column]:
     """Returns the columns stored in place of a record's key and value: an event as JSON of its fields `names`.
 
-    `frame` is stored of a record with an unknown schema id.
+    `frame` is stored of a record with an unknown schema id. Fields in `personal` are stored as pseudonyms, too.
     """
-    user = to_pseudonym(F.col(c.USER_ID))
-    fields = [(user if name == c.USER_ID else F.col(f"{FIELDS}.`{name}`")).alias(name) for name in names]
+    kept = {name: F.col(f"{FIELDS}.`{name}`") for name in names if name != c.USER_ID}
+    hidden = {name: to_pseudonym(kept[name]) for name in {*personal} & kept.keys()}
+    columns = {**kept, **hidden, c.USER_ID: to_pseudonym(F.col(c.USER_ID))}
+    fields = [columns[name].alias(name) for name in names]
     event = F.to_json(F.struct(*fields)).cast("binary")
     check = F.col(c.CHECK)
     value = F.when(check.isin(_EVENT_CHECKS), event).when(check == int(Check.SCHEMA_ID), frame)

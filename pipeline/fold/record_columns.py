@@ -67,6 +67,7 @@ class RecordColumns:
         self._groupings = groupings
         self._erased = erased
         self._to_pseudonym = to_pseudonym or (lambda user: user)
+        self._personal = [dimension.column for dimension in policy.personal_dimensions]
         ids = id_columns() if policy.deduplicate else []
         if ids:
             require_event_id(schemas)
@@ -75,7 +76,8 @@ class RecordColumns:
         """See `Reader.plan`; for `TopicRanges` or `decoded`."""
         if to_pseudonym:
             require_one_name(events.same_as_user)
-        self._stored_bytes = stored_bytes(events.names, to_pseudonym, frame(schemas)) if to_pseudonym else {}
+        paths = [dimension.path for dimension in policy.personal_dimensions]
+        self._stored_bytes = stored_bytes(events.names, to_pseudonym, frame(schemas), paths) if to_pseudonym else {}
         self._conditions = condition_names(policy)
         self._read(events, policy, keeps_fields=to_pseudonym is not None)
         time = time_of(policy, F.col(NOW))
@@ -99,7 +101,7 @@ class RecordColumns:
         for selection in self._flat:
             events = selection.apply(events)
         if self._erased:
-            events = self._erased.mark(events, self._to_pseudonym)
+            events = self._erased.mark(events, self._to_pseudonym, self._personal)
         keyed = self._keyed_with_position if keeps_apart else self._keyed
         return keyed.apply(self._judged.apply(events))
 
@@ -119,6 +121,7 @@ class RecordColumns:
         stored = F.struct(*(value.alias(name) for name, value in self._stored_fields().items()))
         user = self._to_pseudonym(F.col(c.USER_ID)).alias(c.USER_ID)
         columns = {c.RECORD_POSITION: record_position(), c.USER_ID: user}
+        columns |= {name: self._to_pseudonym(F.col(name)).alias(name) for name in self._personal}
         keys = [columns.get(key, F.col(key)) for key in of_panes.keys]
         return [
             packed(pane, self._partitions, [self._conditions.get(flag, flag) for flag in of_panes.flags]).alias(GROUP),

@@ -36,6 +36,7 @@ from tidemark.pipeline.settings.measure_settings import (
     require_room,
     require_small_batches,
 )
+from tidemark.pipeline.settings.personal_fields import require_no_sessions, require_only_pseudonyms, where_of
 from tidemark.pipeline.settings.report_settings import (
     DEFAULT_REPORTS,
     Count,
@@ -339,6 +340,14 @@ class Settings(BaseSettings):
                 raise ValueError(
                     f"{name} names {c.USER_ID}, but privacy.pseudonym_key_file replaces user ids by pseudonyms"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _personal_fields_are_hidden_and_erased(self) -> Self:
+        require_no_sessions(self.reports, self.dimensions)
+        if self.privacy.pseudonym_key_file:
+            conditions = {**where_of(self.reports), "time.marker": self.time.marker}
+            require_only_pseudonyms(self.dimensions, self.measures, conditions, self.schemas.mapping.fields())
         return self
 
     def keep_by_table(self) -> dict[str, TableRetention]:

@@ -175,6 +175,17 @@ class DimensionSettings(SourceSettings):
     zone: str = ""
     """Time zone, such as `Europe/Berlin`: then `event_time` in the SQL is the local time, as in `hour(event_time)`;
     without it milliseconds since 1970."""
+    personal: bool = False
+    """Values are ids of people: `tidemark erase` erases them, and they are pseudonyms where users are."""
+
+    @model_validator(mode="after")
+    def _path_of_personal(self) -> Self:
+        if self.personal and (self.sql or self.type is not Type.TEXT):
+            raise ValueError(
+                "personal is for texts at a path: values that SQL or another type makes of an id would not be found by "
+                "an erasure, so name the field with the id"
+            )
+        return self
 
     @model_validator(mode="after")
     def _zone_of_sql(self) -> Self:

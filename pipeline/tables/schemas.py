@@ -107,11 +107,14 @@ def _schema(about: About, types: Mapping[str, pa.DataType]) -> pa.Schema:
     )
 
 
-def _statistics(columns: Collection[str]) -> dict[str, str]:
-    """Returns the property that excludes columns with user ids: a log outlives the rows of its table."""
-    if c.USER_ID not in columns:
+def _statistics(columns: Collection[str], personal: Collection[str] = ()) -> dict[str, str]:
+    """Returns the property that excludes columns with user ids: a log outlives the rows of its table.
+
+    Columns in `personal` have ids of people, too.
+    """
+    if c.USER_ID not in columns and not personal:
         return {}
-    hidden = (c.USER_ID, c.KEY, c.VALUE, c.BUCKET, *STORED, *TEXTS, *SKETCHES)
+    hidden = (*personal, c.USER_ID, c.KEY, c.VALUE, c.BUCKET, *STORED, *TEXTS, *SKETCHES)
     names = [name for name in columns if name not in hidden and not name.endswith("_sketch")]
     return {STATISTICS: ",".join(names)}
 
@@ -137,8 +140,10 @@ def result_of(report: Report) -> TableSpec:
     """Returns the result table of a report: one row for each window and key."""
     types = {dimension.name: dimension.type.arrow for dimension in report.dimensions}
     types |= {name: kind for measure in report.chosen_measures for name, kind in _types_of(measure).items()}
+    personal = [dimension.name for dimension in report.dimensions if dimension.personal]
     spec = _table(report.name, dictionary.about_result(report))
-    return replace(spec, schema=_schema(spec.about, {**_TYPES, **types}))
+    statistics = _statistics(spec.about.columns, personal)
+    return replace(spec, schema=_schema(spec.about, {**_TYPES, **types}), properties=spec.properties | statistics)
 
 
 PAGE_VIEWS: Final = result_of(Report("page_views", Grid(1, 1), 0))

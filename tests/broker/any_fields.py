@@ -15,6 +15,7 @@ from tests.support.warehouse import milliseconds
 BEGIN: Final = 1_790_820_000_000 // 60_000 * 60_000
 GAP_MS: Final = 4_000
 DIMENSIONS: Final[dict[str, Any]] = {
+    "account": {"path": "owner.account", "personal": True},
     "campaign": "context.campaign.name",
     "host": {"sql": "parse_url(referrer, 'HOST')"},
     "hour": {"sql": "hour(event_time)", "type": "integer", "zone": "Europe/Berlin"},
@@ -39,6 +40,7 @@ REPORTS: Final[dict[str, dict[str, Any]]] = {
     "plans": {"keys": ["seats", "vip", "signed_up"], "where": "event_type = 'visit'"},
     # An event that comes after its session has closed, and is not late itself, begins another: no session closes here.
     "visits": {"keys": ["user_id", "seats"], "window": {"gap": "4s"}, "allowed_lateness": "1m"},
+    "accounts": {"keys": ["account", "page_url"]},
     "threes": {"keys": ["campaign", "vip"], "window": {"count": 3}},
     "last": {"keys": ["seats", "host"], "window": {"count": 3, "slide": 2}},
 }
@@ -53,9 +55,13 @@ def with_measures(draw: random.Random) -> dict[str, dict[str, Any]]:
     """Returns the reports with some of the measures of fields each; the first and the fourth have all texts."""
     drawn = {name: draw.sample(sorted(MEASURES), 4) for name in REPORTS}
     drawn |= {name: [*{*drawn[name], "entry", "exit"}] for name in ("campaigns", "visits")}
+    kinds: list[dict[str, Any]] = [{}, {"window": {"gap": "4s"}, "allowed_lateness": "1m"}, {"window": {"count": 3}}]
+    kinds += [{"window": {"count": 3, "slide": 2}}, {"window": {"size": "20s", "slide": "10s"}}]
+    by_people = {**REPORTS["accounts"], **draw.choice(kinds)}
     usual = ["page_views", "clicks"]
     return {
-        name: {**report, "measures": [*report.get("measures", usual), *drawn[name]]} for name, report in REPORTS.items()
+        name: {**report, "measures": [*report.get("measures", usual), *drawn[name]]}
+        for name, report in {**REPORTS, "accounts": by_people}.items()
     }
 
 
@@ -78,6 +84,7 @@ def sent(seed: int) -> list[dict[str, Any]]:
                 **draw.choice([{}, {"traits": json.dumps({"seats": draw.choice([3, 12, "many", None])})}]),
                 **draw.choice([{}, {"vip": draw.choice([True, False])}]),
                 **draw.choice([{}, {"signed_up": draw.choice(["2026-05-01", "1999-12-31", "2026-13-01"])}]),
+                **draw.choice([{}, {"owner": {"account": draw.choice(["a", "b", "", None])}}]),
                 **draw.choice([{}, {"cart": {"price": draw.choice(_PRICES)}}]),
                 **draw.choice([{}, {"note": draw.choice(["", "B", "a", "~ \u00fc", "\U0001f600", "7", None])}]),
             }
@@ -96,6 +103,7 @@ def keys_of(event: Event) -> dict[str, Any]:
     signed_up = event.get("signed_up")
     local = datetime.fromtimestamp(event["event_time"] / 1000, ZoneInfo("Europe/Berlin"))
     return {
+        "account": event.get("owner", {}).get("account"),
         "campaign": event.get("context", {}).get("campaign", {}).get("name"),
         "host": urlsplit(event.get("referrer", "")).hostname,
         "hour": local.hour,

@@ -11,6 +11,7 @@ from tests.support.folded import as_read
 from tests.support.policies import policy_of
 from tests.support.topic_writer import Raw, event, value_of
 from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.dimensions import Dimension
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.fold.erased_records import ErasedRecords
@@ -22,6 +23,7 @@ from tidemark.pipeline.fold.record_columns import BatchContext
 from tidemark.pipeline.pseudonyms import ErasedUsers, Pseudonyms
 from tidemark.pipeline.runtime.spark import spark_session
 from tidemark.pipeline.settings.model import SparkSettings
+from tidemark.producers.encode import encode_one
 from tidemark.schemas import load_schemas
 from tidemark.schemas.fields import EventSchemas
 
@@ -95,6 +97,31 @@ def test_a_record_of_an_erased_user_is_rejected_as_erased_whatever_else_is_wrong
     assert others == [("malformed", 10), ("malformed", 11), ("too_late", 9)]
     counted = [row["user_id"] for row in folded.to_pylist() if row["grouping"] == 0]
     assert counted == [PSEUDONYMS.of(ANN) if hides else ANN]
+
+
+@pytest.mark.parametrize("hides", [False, True])
+def test_a_record_with_an_erased_user_in_a_personal_dimension_is_rejected_as_erased(
+    session: SparkSession, hides: bool
+) -> None:
+    report = Report(
+        "by", Grid(SIZE, SIZE), 0, ("shown",), dimensions=(Dimension("shown", "element_id", personal=True),)
+    )
+    to_pseudonym = pseudonymizer(session, PSEUDONYMS) if hides else None
+    stored = PSEUDONYMS.of(BOB) if hides else BOB
+    erased = ErasedRecords(session, ErasedUsers(SALT, frozenset([Pseudonyms(SALT).of(stored)])))
+    fold = FoldPlan(SCHEMAS, policy_of(report), 1, to_pseudonym, erased)
+    shown = [None, ANN, BOB]
+    fields = {"event_id": "e", "event_type": "click", "event_time": 51_000, "page_url": "/", "user_id": ANN}
+    records = [Raw(encode_one({**fields, "element_id": name}), b"", timestamp_ms=51_000) for name in shown]
+    records.append(Raw(encode_one({**fields, "user_id": BOB}), b"", timestamp_ms=51_000))
+    folded = fold.unpacked(fold.packed(fold.keyed(as_read(read(session, records), fold), CONTEXT))).toArrow()
+    letters = dead_letters(folded, "t", 1, CONTEXT.watermark, {}).to_pylist()
+    assert [(row["offset"], row["reason"], row["value"]) for row in letters] == [
+        (2, "erased", None),
+        (3, "erased", None),
+    ]
+    counted = {row["dimension shown"] for row in folded.to_pylist() if row["grouping"] == 0}
+    assert counted == {None, PSEUDONYMS.of(ANN) if hides else ANN}
 
 
 def test_without_erased_users_no_plan_has_a_join_and_with_them_no_batch_compiles_code(session: SparkSession) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,8 @@ from tidemark.pipeline.errors import SetUpError
         ('{"plan": {"sql": "hour(event_time)", "zone": "Mars"}}', "there is no time zone 'Mars'"),
         ('{"plan": {"path": "a", "type": "number"}}', "'text', 'integer', 'boolean' or 'date'"),
         ('{"plan": "a b"}', "should match pattern"),
+        ('{"plan": {"sql": "a", "personal": true}}', "personal is for texts at a path"),
+        ('{"plan": {"path": "a", "type": "integer", "personal": true}}', "personal is for texts at a path"),
         ('{"order": "a"}', "cannot be named 'order', which is a word of SQL"),
         ('{"page_views": "a"}', "cannot be named 'page_views'"),
         ('{"Plan": "a"}', "start with a lower-case letter"),
@@ -40,3 +43,48 @@ def test_a_dimension_of_the_user_is_refused_where_users_have_pseudonyms(tmp_path
     key.write_text("x" * 64)
     with pytest.raises(SetUpError, match=r"dimensions\.start names user_id"):
         parsed_settings('--dimensions=start={"sql": "left(user_id, 1)"}', f"--privacy.pseudonym-key-file={key}")
+
+
+def test_a_report_that_counts_sessions_of_users_has_no_personal_key() -> None:
+    reports = {"begun": {"keys": ["account"], "measures": ["sessions_begun"]}}
+    with pytest.raises(SetUpError, match="report begun has sessions_begun and the personal key account: if events"):
+        parsed_settings(*arguments({"reports": reports}))
+
+
+PERSONAL = {"path": "customer.id", "personal": True}
+
+
+@pytest.mark.parametrize(
+    ("setting", "reader"),
+    [
+        ({"dimensions": {"zip": {"sql": "left(customer.zip, 3)"}}}, "zip"),
+        ({"dimensions": {"name": {"path": "customer.id.name"}}}, "name"),
+        ({"dimensions": {"customers": "customer"}}, "customers"),
+        ({"dimensions": {"same": "Customer.ID"}}, "same"),
+        ({"dimensions": {"same": PERSONAL}}, "same"),
+        ({"measures": {"ids": {"unique": "customer.id"}}}, "ids"),
+        ({"measures": {"ids": {"sum": {"sql": "length(customer.id)"}}}}, "ids"),
+        ({"schemas.mapping.page": "customer.id"}, "schemas.mapping.page"),
+        ({"schemas.mapping.user": "customer.id,anonymous"}, "schemas.mapping.user"),
+        ({"reports": {"some": {"where": "customer IS NOT NULL"}}}, "reports.some.where"),
+    ],
+)
+def test_nothing_else_reads_a_personal_dimension_where_users_have_pseudonyms(
+    setting: dict[str, Any], reader: str, tmp_path: Path
+) -> None:
+    key = tmp_path / "key"
+    key.write_text("x" * 64)
+    hidden = f"--privacy.pseudonym-key-file={key}"
+    parsed_settings(hidden, *arguments({"dimensions": {"zip": "customer.zip", "first": {"sql": "customer_2 IS NULL"}}}))
+    parsed_settings(*arguments(setting))
+    with pytest.raises(SetUpError, match=rf"{re.escape(reader)} reads customer\.id, but account is personal"):
+        parsed_settings(hidden, *arguments(setting))
+
+
+def arguments(setting: dict[str, Any]) -> list[str]:
+    """Returns the options of a setting and of a personal dimension."""
+    dimensions = {"account": PERSONAL, **setting.get("dimensions", {})}
+    return [
+        f"--{name}={value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in {**setting, "dimensions": dimensions}.items()
+    ]

@@ -1,6 +1,6 @@
 """Removes files that no version needs, and files of refused commits that contain the user."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 from urllib.parse import unquote
@@ -10,7 +10,6 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from tidemark.pipeline import columns as c
 from tidemark.pipeline.amend.erase.person import Person
 from tidemark.pipeline.amend.erase.person_tables import PersonalTables
 from tidemark.pipeline.tables.files import store_of
@@ -35,7 +34,7 @@ def remove_files(tables: PersonalTables, person: Person, grace: timedelta = GRAC
 def _remove_loose(spec: TableSpec, tables: PersonalTables, person: Person, before: datetime) -> Iterator[datetime]:
     store = store_of(spec.uri(tables.warehouse))
     for info in _loose(spec, tables, store):
-        if _has(store, info.path, person):
+        if _has(store, info.path, person, tables.columns(spec)):
             if info.mtime > before:
                 yield info.mtime
             else:
@@ -50,11 +49,11 @@ def _loose(spec: TableSpec, tables: PersonalTables, store: pafs.FileSystem) -> l
     return [file for file in files if unquote(file.path) not in referenced and not file.path.startswith("_delta_log")]
 
 
-def _has(store: pafs.FileSystem, path: str, person: Person) -> bool:
+def _has(store: pafs.FileSystem, path: str, person: Person, columns: Sequence[str]) -> bool:
     try:
         with store.open_input_file(path) as file:
             data = pq.ParquetFile(file)
-            wanted = [name for name in (c.USER_ID, c.KEY, c.VALUE) if name in data.schema_arrow.names]
+            wanted = [name for name in columns if name in data.schema_arrow.names]
             rows = data.read(wanted)
     except FileNotFoundError:
         return False

@@ -58,7 +58,7 @@ def remove_corrections(tables: PersonalTables, person: Person) -> None:
     if not is_table(uri := CORRECTIONS.uri(tables.warehouse)):
         return
     handle, empty = Handle(uri), CORRECTIONS.schema.empty_table()
-    while not handle.swap(empty, f"{tables.is_personal_sql} AND {person.is_user_sql}", by=None):
+    while not handle.swap(empty, tables.stored_sql(person), by=None):
         pass
     while rows_of(f"SELECT 1 FROM corrections WHERE {person.is_user_sql} LIMIT 1", corrections=handle.table):  # noqa: S608 - ours
         handle.attempt(
@@ -72,13 +72,13 @@ def remove_rows(tables: PersonalTables, person: Person) -> None:
     Publications of older panes or corrections are refused after it.
     """
     for name in tables.personal:
-        spec = tables.spec(name)
+        spec, is_own = tables.spec(name), tables.rows_sql(name, person)
         handle, bound, empty = Handle(spec.uri(tables.warehouse)), _settled(tables, name), spec.schema.empty_table()
         if bound:
-            where = f"{bound.column} <= {bound.value} AND {person.is_user_sql}"
+            where = f"{bound.column} <= {bound.value} AND {is_own}"
             while not handle.swap(empty, where, by=None, transactions=_erasing(handle), retries=_RETRIES):
                 pass
-        rest = f"{bound.column} > {bound.value} AND {person.is_user_sql}" if bound else person.is_user_sql
+        rest = f"{bound.column} > {bound.value} AND {is_own}" if bound else is_own
         while not handle.swap(empty, rest, by=None, transactions=_erasing(handle)):
             pass
 

@@ -80,7 +80,7 @@ def _try_remove(tables: PersonalTables, person: Person) -> bool:
             "another erasure is running or was interrupted: wait for it, or run it again for the same person, and then "
             "for this person"
         )
-    where = f"{tables.is_personal_sql} AND {c.BATCH} <= {last} AND {person.is_user_sql}"
+    where = f"{tables.stored_sql(person)} AND {c.BATCH} <= {last}"
     events = _events(tables, person, results, _committed(table, tables, where))
     before = {name: table.transaction_version(f"{ERASED_EVENTS_APP}{name}") or 0 for name in events}
     done = [Transaction(f"{ERASED_EVENTS_APP}{name}", before[name] + count) for name, count in events.items()]
@@ -103,7 +103,7 @@ def _events(
             published = results[name].transaction_version(PUBLISHED_APP) or 0
             own = [row for row in panes if row[c.REPORT] == name]
             rows = (
-                rows_of(_ROWS_OF_USER_SQL.format(person=person.is_user_sql), result=results[name])
+                rows_of(_ROWS_OF_USER_SQL.format(person=tables.rows_sql(name, person)), result=results[name])
                 if name != USER_TOTALS.name
                 else []
             )
@@ -119,5 +119,5 @@ def _corrected(tables: PersonalTables, person: Person, name: str, result: DeltaT
     # A row counts a correction as it counts other events: as an event, or as a visit or a click.
     event = "1" if c.EVENTS in {field.name for field in result.schema().fields} else "page_views + clicks"
     of_rows = {"event": event, "name": name, "last": last, "removed": removed_until(result)}
-    sql = _CORRECTED_SQL.format(**of_rows, person=person.is_user_sql)
+    sql = _CORRECTED_SQL.format(**of_rows, person=tables.stored_sql(person))
     return int(rows_of(sql, corrections=table)[0]["events"]) if table else 0

@@ -22,7 +22,11 @@ class Person:
     @property
     def is_user_sql(self) -> str:
         """SQL condition: the row is of the user."""
-        return self._equals_sql(c.USER_ID, self.id)
+        return self.has_sql(c.USER_ID)
+
+    def has_sql(self, *columns: str) -> str:
+        """SQL condition: one of the columns, of which there is at least one, has the user's id."""
+        return f"({' OR '.join(self._equals_sql(column, self.id) for column in columns)})"
 
     @property
     def is_key_sql(self) -> str:
