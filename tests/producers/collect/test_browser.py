@@ -131,6 +131,18 @@ def test_only_links_buttons_and_named_elements_count_as_clicks_even_if_a_handler
     assert click_of(events)["element_id"] == "buy"
 
 
+def test_the_page_sends_events_of_its_own_kinds_with_properties(stage: Stage) -> None:
+    with stage.user() as user:
+        user.page.evaluate("tidemark('purchase', {price: 12.5, gift: false}, 'checkout')")
+        user.page.evaluate("tidemark('login')")
+        events = user.events_in_kafka(3)
+    found = {event.get("event_name"): event for event in events}
+    assert found.keys() == {None, "purchase", "login"}
+    assert found["purchase"]["properties"] == {"price": "12.5", "gift": "false"}
+    assert (found["purchase"]["element_id"], found["login"]["element_id"]) == ("checkout", None)
+    assert len({event["session_id"] for event in events}) == 1
+
+
 def test_pages_of_an_application_that_never_leaves_the_first_one_are_visits(stage: Stage) -> None:
     with stage.user() as user:
         user.page.evaluate("history.pushState({}, '', '/cart')")
