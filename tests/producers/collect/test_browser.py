@@ -189,6 +189,7 @@ def test_an_offline_browser_sends_its_events_later_with_their_own_times(stage: S
 def test_a_browser_that_asks_not_to_be_tracked_sends_nothing(stage: Stage, wish: dict[str, str]) -> None:
     with stage.user(**wish) as user:
         user.page.click("b")
+        user.page.evaluate("tidemark('purchase', {price: 1})")
         user.page.click("#more")
         user.page.wait_for_url("**/more")
         assert not [url for url in user.asked if url.endswith("/events")]
