@@ -146,6 +146,9 @@ def report_to_json(report: Report) -> dict[str, Any]:
     """Returns a report as JSON, with the kind of its windows and without `closed_before_ms`."""
     plain: dict[str, Any] = json.loads(json.dumps(asdict(report)))
     del plain["closed_before_ms"]
+    for dimension in plain["dimensions"]:
+        if not dimension["personal"]:  # so that a definition of before it could be remains equal
+            del dimension["personal"]
     for name in ("dimensions", "field_measures"):
         if not plain[name]:  # so that a definition of an older version remains equal
             del plain[name]

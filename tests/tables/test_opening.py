@@ -31,12 +31,14 @@ def test_dimensions_come_back_and_leave_reports_without_them_as_they_were() -> N
     dimensions = {
         "seats": {"path": "a.b", "type": "integer"},
         "hour": {"sql": "hour(event_time)", "zone": "Asia/Tokyo"},
+        "owner": {"path": "owner", "personal": True},
     }
-    reports = {"one": {"keys": ["seats", "user_id", "hour"]}, "other": {"keys": ["hour"]}, "plain": {}}
+    reports = {"one": {"keys": ["seats", "user_id", "hour", "owner"]}, "other": {"keys": ["hour"]}, "plain": {}}
     opening = Opening(Settings(dimensions=dimensions, reports=reports).policy(), {})  # type: ignore[arg-type]
     assert Opening.from_text(opening.to_text()) == opening
     told = {report["name"]: report for report in json.loads(opening.to_text())["policy"]["reports"]}
-    assert [each["name"] for each in told["one"]["dimensions"]] == ["hour", "seats"]
+    assert [each["name"] for each in told["one"]["dimensions"]] == ["hour", "owner", "seats"]
+    assert [each.get("personal") for each in told["one"]["dimensions"]] == [None, True, None]
     assert "dimensions" not in told["plain"]
 
 
@@ -45,13 +47,18 @@ def test_measures_of_fields_come_back_and_leave_reports_without_them_as_they_wer
         "revenue": {"sum": "cart.price", "digits": 2},
         "entry": {"first": {"sql": "lower(page_url)"}},
         "buyers": {"count_if": "event_type = 'click'"},
+        "pages": {"unique": "page_url"},
     }
-    reports = {"one": {"measures": ["revenue", "clicks", "entry"]}, "other": {"measures": ["buyers"]}, "plain": {}}
+    reports = {
+        "one": {"measures": ["revenue", "clicks", "entry", "pages"]},
+        "other": {"measures": ["buyers"]},
+        "plain": {},
+    }
     opening = Opening(Settings.model_validate({"measures": measures, "reports": reports}).policy(), {})
     assert Opening.from_text(opening.to_text()) == opening
     told = {report["name"]: report for report in json.loads(opening.to_text())["policy"]["reports"]}
-    assert [each["name"] for each in told["one"]["field_measures"]] == ["entry", "revenue"]
-    assert told["one"]["measures"] == ["clicks", "entry", "revenue"]
+    assert [each["name"] for each in told["one"]["field_measures"]] == ["entry", "pages", "revenue"]
+    assert told["one"]["measures"] == ["clicks", "entry", "pages", "revenue"]
     assert "field_measures" not in told["plain"]
 
 
