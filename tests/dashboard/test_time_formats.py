@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tidemark.command_line.counts import counted, span_of
 from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.field_measures import FieldMeasure, Function
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.base import Windows
 from tidemark.pipeline.event_time.windows.calendar import Calendar
@@ -228,3 +229,9 @@ def test_an_estimate_is_marked_wherever_its_name_is_written() -> None:
         "{{ 'unique_users' | words }}, {{ 'page_views' | words }}"
     )
     assert page.render() == "unique users (about), page views"
+    own = (FieldMeasure("pages", Function.UNIQUE, "page_url"), FieldMeasure("revenue", Function.SUM, "price"))
+    report = Report("site", DAYS, 0, (), measures=("unique_users", "pages", "revenue"), field_measures=own)
+    page = templates("tidemark.pipeline.reading.dashboard").from_string(
+        "{% for name in report.measures %}{{ name | words(report) }};{% endfor %}{{ 'pages' | words }}"
+    )
+    assert page.render(report=report) == "unique users (about);pages (about);revenue;pages"
