@@ -78,9 +78,7 @@ def test_reports_by_dimensions_equal_a_recount(
             take(service, broker, settings.kafka.topic, half)
     assert any(row["reason"] == "partly_late" for row in rows(settings.warehouse, "dead_letters"))
     if pseudonyms := pseudonyms_from(settings.privacy.pseudonym_key_file):
-        events = [
-            {**event, "user_id": pseudonyms.of(event["user_id"]), **hidden_owner(event, pseudonyms)} for event in events
-        ]
+        events = [{**event, **hidden_ids(event, pseudonyms)} for event in events]
     apply_corrections(settings, LetterSelection())
     assert_conserved(settings.warehouse)
     for name in reports:
@@ -116,10 +114,10 @@ def _check_page(warehouse: str, expected: Counter[tuple[Any, ...]]) -> None:
     assert found == Counter((None if row[3] is None else str(row[3]), row[5]) for row in of_value)
 
 
-def hidden_owner(event: Mapping[str, Any], pseudonyms: Pseudonyms) -> dict[str, Any]:
-    """Returns the owner with the pseudonym of its account."""
-    account = event.get("owner", {}).get("account")
-    return {} if account is None else {"owner": {"account": pseudonyms.of(account)}}
+def hidden_ids(event: Mapping[str, Any], pseudonyms: Pseudonyms) -> dict[str, Any]:
+    """Returns the user and the owner of an event by their pseudonyms."""
+    user, account = pseudonyms.of(event["user_id"]), event.get("owner", {}).get("account")
+    return {"user_id": user} | ({} if account is None else {"owner": {"account": pseudonyms.of(account)}})
 
 
 def _check_erased(settings: Settings, reports: Reports, events: Sequence[Mapping[str, Any]], erased: str) -> None:

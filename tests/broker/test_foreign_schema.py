@@ -62,13 +62,8 @@ SHOP = {
         {"name": "country", "type": "string"},
     ],
 }
-MAPPING = {
-    "user": "customer.id",
-    "time": "meta.at",
-    "kind": "act",
-    "kinds": {"view": "visit", "tap": "click"},
-    "page": "url",
-}
+KINDS = {"view": "visit", "tap": "click"}
+MAPPING = {"user": "customer.id", "time": "meta.at", "kind": "act", "kinds": KINDS, "page": "url"}
 
 
 def action(user: int | None, at_ms: int, act: str = "view", url: str | None = "/a", **others: Any) -> dict[str, Any]:
