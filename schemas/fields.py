@@ -50,7 +50,7 @@ class EventFields:
     time_unit: TimeUnit | None = None
     """None: the unit of the schema, or milliseconds if the schema has no unit."""
     kind: str = "event_type"
-    """Empty if every event is a visit. Of several fields with commas between them, the first that is neither null nor
+    """Empty if every event is a visit. Several fields have commas between them: the first that is neither null nor
     empty is the kind."""
     kinds: Mapping[str, str] = field(default_factory=lambda: {VISIT: VISIT, CLICK: CLICK})
     """Kind of event (visit, click or any other name) by value of the field `kind`; any other value is unknown."""
@@ -67,7 +67,7 @@ class EventFields:
 
     @property
     def kind_fields(self) -> list[str]:
-        """The names in `kind`; none if every event is a visit."""
+        """The names in `kind`; empty if every event is a visit."""
         return self.kind.split(",") if self.kind else []
 
     @property

@@ -19,7 +19,7 @@ NUMBERS: Final = tuple(f"number_{number}" for number in range(1, 9))
 TEXTS: Final = tuple(f"text_{number}" for number in range(1, 5))
 """The columns of `panes` and `corrections` with the texts of a report's own measures, in the order of their names."""
 SKETCHES: Final = tuple(f"sketch_{number}" for number in range(1, 5))
-"""The columns of `panes` and `corrections` with sketches of values of a report's own measures, likewise in order."""
+"""The columns of `panes` and `corrections` with sketches of values of a report's own measures, in that order, too."""
 MOST_DIGITS: Final = 9
 MOST_ADDED: Final = 10**12
 """The highest value that is added up, times 10 ** `digits`."""

@@ -35,8 +35,8 @@ class MappingSettings(Section):
     """Unit of the time: `s`, `ms`, `us`, `ns`, or `iso` for text such as 2026-05-01T12:00:00Z; by default the unit in
     the schema, or `ms` without such a type. In JSON by default numbers are `ms` and texts `iso`."""
     kind: FieldNames | Literal[""] = "event_type"
-    """Field with the kind of event: an enum or text. Of several fields with commas between them, as in
-    `event_name,event_type`, the first that is neither null nor empty. Empty: every event is a visit."""
+    """Field with the kind of event: an enum or text. Several fields have commas between them, as in
+    `event_name,event_type`: the kind is the first that is neither null nor empty. Empty: every event is a visit."""
     kinds: Annotated[dict[str, KindName], "VALUE=KIND"] = Field(default={VISIT: VISIT, CLICK: CLICK}, max_length=1000)
     """Kinds of events by value of that field: `visit`, `click`, or another name, which is neither a page view nor a
     click."""
