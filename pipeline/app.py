@@ -8,7 +8,7 @@ from functools import partial
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
-from tidemark.pipeline.decoding.decode import decoded, reader
+from tidemark.pipeline.decoding.decode import decoded, may_have_field, reader
 from tidemark.pipeline.errors import SetUpError, Unreachable
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.fold.dimension_columns import require_single_values, sql_of
@@ -123,6 +123,7 @@ def _resources(
     observer.follow(topic.offsets)
     spark = spark_session(settings.spark, settings.log_format, jar_sets_of(settings))
     schemas.load()
+    require_referrer(settings, schemas.known)
     to_pseudonym = pseudonymizer(spark, pseudonyms) if pseudonyms else None
     plan = plan_fold(spark, schemas.known, policy, len(topic.log_ends()), to_pseudonym, tuning)
     mirror = OffsetMirror(settings.kafka)
@@ -158,6 +159,16 @@ def _large(spark: SparkSession, settings: Settings, observer: Observer) -> Large
     if reach and not is_folder:
         require_client(spark, settings.warehouse)
     return LargeJobs(SparkExecutors(spark) if reach else None, settings.spark.large_from, observer.assigned)
+
+
+def require_referrer(settings: Settings, schemas: EventSchemas) -> None:
+    """Raises SetUpError if `[site]` would count the hosts of a field that no schema has."""
+    field = settings.referrer
+    if field and field not in settings.dimensions and not may_have_field(schemas, field.partition(".")[0]):
+        raise SetUpError(
+            f"[site] counts the hosts of the field {field}, which no schema of the topic has: set site.referrer to the "
+            'field or dimension with the page before, or to "" to leave these reports out'
+        )
 
 
 def plan_fold(

@@ -5,7 +5,9 @@ A text in the annotation of a type, such as `FOLDER`, is the form of the value i
 """
 
 import re
+from collections.abc import Mapping
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -40,6 +42,7 @@ from tidemark.pipeline.settings.personal_fields import require_no_sessions, requ
 from tidemark.pipeline.settings.report_settings import (
     DEFAULT_REPORTS,
     Count,
+    DimensionSettings,
     PathOrDimension,
     ReportSettings,
     Section,
@@ -49,6 +52,14 @@ from tidemark.pipeline.settings.report_settings import (
     report_names,
 )
 from tidemark.pipeline.settings.schema_settings import SchemasSettings
+from tidemark.pipeline.settings.site_settings import (
+    NO_SITE,
+    SiteReports,
+    SiteSettings,
+    referrer_of,
+    require_no_site_names,
+    site_reports,
+)
 from tidemark.pipeline.settings.start_position import parse_start_position
 from tidemark.pipeline.settings.warehouse import Warehouse
 from tidemark.pipeline.settings.window_limits import check_windows
@@ -249,6 +260,8 @@ class Settings(BaseSettings):
     """Further measures for reports, by name: a function of a field, such as `{"sum": "price", "digits": 2}`."""
     reports: Annotated[dict[str, ReportSettings], AfterValidator(report_names), "NAME=JSON"] = DEFAULT_REPORTS
     """Result tables by name; by default `page_views` per user, `page_traffic` per page, `site_traffic` for the site."""
+    site: SiteSettings | None = None
+    """Adds the reports `site_*`, which pages about visitors need."""
     totals: TotalsSettings | None = None
     """Enables the table `user_totals`, with totals since the first event."""
     batch: BatchSettings = BatchSettings()
@@ -260,21 +273,57 @@ class Settings(BaseSettings):
     dashboard: DashboardSettings = DashboardSettings()
     spark: SparkSettings = SparkSettings()
 
+    @cached_property
+    def _site(self) -> SiteReports:
+        if self.site is None:
+            return NO_SITE
+        return site_reports(self.site, self.dimensions, self.referrer, is_json=self.schemas.format == "json")
+
+    @property
+    def referrer(self) -> str:
+        """The field or dimension with the page before, of which `[site]` makes reports; empty without one."""
+        has_own_fields = not self.schemas.mapping.fields().are_default
+        return "" if self.site is None else referrer_of(self.site, has_own_fields=has_own_fields)
+
+    @property
+    def every_report(self) -> Mapping[str, ReportSettings]:
+        """The reports, and those of `[site]`."""
+        return {**self.reports, **self._site.reports}
+
+    @property
+    def every_dimension(self) -> Mapping[str, DimensionSettings]:
+        """The dimensions, and those of `[site]`."""
+        return {**self.dimensions, **self._site.dimensions}
+
+    @property
+    def every_measure(self) -> Mapping[str, MeasureSettings]:
+        """The measures of fields, and those of `[site]`."""
+        return {**self.measures, **self._site.measures}
+
+    @model_validator(mode="after")
+    def _names_are_not_of_the_site(self) -> Self:
+        if self.site is not None:
+            require_no_site_names("reports", self.reports, self._site.reports)
+            texts = self._site.measures.keys() | self._site.dimensions.keys()
+            require_no_site_names("dimensions", self.dimensions, texts - {self.site.campaign})
+            require_no_site_names("measures", self.measures, texts)
+        return self
+
     @model_validator(mode="after")
     def _measures_exist(self) -> Self:
         own = self._own_measures()
-        for name, report in self.reports.items():
+        for name, report in self.every_report.items():
             require_measures(name, report, own)
             require_room(name, {*report.keys}, [own[measure] for measure in sorted({*report.measures} & own.keys())])
-        require_small_batches(self.reports, own, self.batch.max_records)
+        require_small_batches(self.every_report, own, self.batch.max_records)
         if both := sorted(self.measures.keys() & self.dimensions.keys()):
             raise ValueError(f"{both[0]} is a measure and a dimension: rename one of the two")
         return self
 
     @model_validator(mode="after")
     def _measures_of_a_time(self) -> Self:
-        for name, report in self.reports.items():
-            fixed = {*report.measures} - self.measures.keys()
+        for name, report in self.every_report.items():
+            fixed = {*report.measures} - self.every_measure.keys()
             of_visits = sorted(measure for measure in fixed if MEASURES[measure].is_of_visits)
             if of_visits and not isinstance(self._windows(report), Sessions):
                 raise ValueError(
@@ -290,12 +339,12 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _keys_exist(self) -> Self:
-        for name, report in self.reports.items():
+        for name, report in self.every_report.items():
             for key in report.keys:
-                if key not in KEYS and key not in self.dimensions:
+                if key not in KEYS and key not in self.every_dimension:
                     raise ValueError(
                         f"report {name} has the key {quoted(key)}: choose from "
-                        f"{', '.join((*KEYS, *self.dimensions))}, or add it to dimensions"
+                        f"{', '.join((*KEYS, *self.every_dimension))}, or add it to dimensions"
                     )
             if (count := len({*report.keys} - {*KEYS})) > MOST:
                 raise ValueError(f"report {name} has {count} dimensions, and may have {MOST}")
@@ -303,13 +352,13 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _windows_within_limits(self) -> Self:
-        for name, report in self.reports.items():
+        for name, report in self.every_report.items():
             check_windows(self._report(name, report))
         return self
 
     @model_validator(mode="after")
     def _ids_can_be_forgotten(self) -> Self:
-        counts = sorted(name for name, report in self.reports.items() if not self._windows(report).by_time)
+        counts = sorted(name for name, report in self.every_report.items() if not self._windows(report).by_time)
         if self.deduplicate != "off" and counts:
             raise ValueError(
                 f"deduplicate cannot be combined with {' and '.join(counts)}: no event is too late for count windows, "
@@ -320,11 +369,11 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _retention_of_tables(self) -> Self:
         for name, keep in self.retention.items():
-            if name not in {*self.reports, UserTotals.name, "dead_letters"}:
+            if name not in {*self.every_report, UserTotals.name, "dead_letters"}:
                 raise ValueError(
                     f"retention.{name}: there is no such table; name a report, user_totals or dead_letters"
                 )
-            report = self.reports.get(name)
+            report = self.every_report.get(name)
             has_age = self._windows(report).ends_are_known if report else name == "dead_letters"
             if keep.rows is not None and not has_age:
                 raise ValueError(f"retention.{name}.rows: only rows of windows of time have an age")
@@ -332,8 +381,8 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _conditions_know_no_pseudonyms(self) -> Self:
-        conditions = {f"reports.{name}.where": report.where for name, report in self.reports.items()}
-        conditions |= {f"dimensions.{name}": one.sql or one.path for name, one in self.dimensions.items()}
+        conditions = {f"reports.{name}.where": report.where for name, report in self.every_report.items()}
+        conditions |= {f"dimensions.{name}": one.sql or one.path for name, one in self.every_dimension.items()}
         conditions |= {f"measures.{name}": one.sql or one.path for name, one in self._own_measures().items()}
         for name, sql in {**conditions, "time.marker": self.time.marker}.items():
             if self.privacy.pseudonym_key_file and re.search(rf"\b{c.USER_ID}\b", sql, re.IGNORECASE):
@@ -365,7 +414,7 @@ class Settings(BaseSettings):
             strategy=self.time.watermark_strategy(),
             idle_timeout_ms=milliseconds(self.time.idle_timeout),
             max_future_skew_ms=milliseconds(self.time.max_future_skew),
-            reports=tuple(self._report(name, report) for name, report in self.reports.items()),
+            reports=tuple(self._report(name, report) for name, report in self.every_report.items()),
             totals=UserTotals(*map(milliseconds, (self.totals.gap, self.totals.every))) if self.totals else None,
             time_of=self.time.of,
             all_idle=self.time.all_idle,
@@ -379,7 +428,7 @@ class Settings(BaseSettings):
         )
 
     def _own_measures(self) -> dict[str, FieldMeasure]:
-        return {name: measure.definition(name) for name, measure in self.measures.items()}
+        return {name: measure.definition(name) for name, measure in self.every_measure.items()}
 
     def _windows(self, report: ReportSettings) -> AnyWindows:
         return (report.window or self.window).windows()
@@ -387,8 +436,8 @@ class Settings(BaseSettings):
     def _report(self, name: str, report: ReportSettings) -> Report:
         lateness = self.time.allowed_lateness if report.allowed_lateness is None else report.allowed_lateness
         of_sessions = any(measure.of_sessions for measure in MEASURES.values() if measure.name in report.measures)
-        dimensions = sorted({*report.keys} & self.dimensions.keys())
-        own = sorted({*report.measures} & self.measures.keys())
+        dimensions = sorted({*report.keys} & self.every_dimension.keys())
+        own = sorted({*report.measures} & self.every_measure.keys())
         return Report(
             name=name,
             windows=self._windows(report),
@@ -397,6 +446,6 @@ class Settings(BaseSettings):
             where=report.where,
             measures=(*(measure for measure in MEASURES if measure in report.measures), *own),
             session_gap_ms=milliseconds(report.session_gap) if of_sessions else 0,
-            dimensions=tuple(Dimension(name, **self.dimensions[name].model_dump()) for name in dimensions),
-            field_measures=tuple(self.measures[name].definition(name) for name in own),
+            dimensions=tuple(Dimension(name, **self.every_dimension[name].model_dump()) for name in dimensions),
+            field_measures=tuple(self.every_measure[name].definition(name) for name in own),
         )

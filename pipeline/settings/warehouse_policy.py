@@ -12,7 +12,7 @@ POLICY_SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "strategy": ("time.strategy", "time.marker", "time.lag", "time.bound"),
     "idle_timeout_ms": ("time.idle_timeout",),
     "max_future_skew_ms": ("time.max_future_skew",),
-    "reports": ("reports", "window"),
+    "reports": ("reports", "window", "site"),
     "totals": ("totals",),
     "time_of": ("time.of",),
     "all_idle": ("time.all_idle",),

@@ -92,7 +92,9 @@ ADDRESSES = {
 
 
 FORMS = ("TEXT", "URL", "FOLDER", "FILE", "HOST:PORT,...", "FIELD", "NAME=VALUE")
-FREE_TEXT = [setting for setting in catalogue() if setting.form in FORMS and setting.name != "window.zone"]
+FREE_TEXT = [
+    setting for setting in catalogue() if setting.form in FORMS and setting.name not in ("window.zone", "site.zone")
+]
 """Settings that can hold a secret; all others have a form that a secret has not."""
 
 

@@ -19,6 +19,7 @@ from tidemark.pipeline.settings.load import read_sources, settings_of
 from tidemark.pipeline.settings.model import Settings
 from tidemark.pipeline.settings.report_settings import TotalsSettings
 from tidemark.pipeline.settings.setting_catalogue import Setting, catalogue
+from tidemark.pipeline.settings.site_settings import SiteSettings
 
 SOURCES: Final = ("file", "environment", "flag")
 TEXTS: Final = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12).filter(
@@ -99,6 +100,7 @@ COMPANIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "time.marker": {"time.strategy": "punctuated", "time.marker": "true"},
     "time.strategy": {"time.strategy": "time_lag"},
+    "site": {"site.zone": "Europe/Berlin"},
     "window.zone": {"window.size": "1d", "window.zone": "UTC"},
     "window.count": {"window.count": 7},
     "window.gap": {"window.gap": "90s"},
@@ -241,7 +243,7 @@ def test_every_setting_can_be_set_shown_and_read_back(folder: Path, source: str)
             together.append([*(Given(setting_of(name), value, "file") for name, value in needed.items()), own])
         else:
             alone.append(own)
-    defaults = Settings(totals=TotalsSettings())
+    defaults = Settings(totals=TotalsSettings(), site=SiteSettings())
     for all_given in [alone, *together]:
         settings, lines = loaded(folder, all_given)
         assert read_again(folder, lines) == settings

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from tidemark.pipeline.app import plan_fold, require_all, schema_store
+from tidemark.pipeline.app import plan_fold, require_all, require_referrer, schema_store
 from tidemark.pipeline.commands.preflight import machine_checks, warehouse_checks
 from tidemark.pipeline.commands.preflight.broker_checks import Cluster
 from tidemark.pipeline.commands.preflight.check_result import CheckResult, Level, failure, passed, results_of
@@ -61,6 +61,7 @@ def _schemas(settings: Settings) -> Iterator[CheckResult]:
     """Checks that the service can read events of the schemas, with the conditions of the settings."""
     schemas = schema_store(settings)
     schemas.load()
+    require_referrer(settings, schemas.known)
     plan_fold(spark_session(settings.spark), schemas.known, settings.policy())
     versions = f"versions {', '.join(map(str, schemas.known.texts))}"
     yield passed("schemas", "JSON, which is read without schemas" if settings.schemas.format == "json" else versions)

@@ -37,6 +37,15 @@ def check_reports(settings: Settings) -> Iterator[CheckResult]:
     unused |= {f"measures.{name}" for name in settings.measures.keys() - {one.name for one in policy.field_measures}}
     for name in sorted(unused):
         yield warning("reports", f"{name} is in no report: list it in the keys or measures of one")
+    if settings.site is not None and not settings.referrer:
+        is_chosen = settings.site.referrer is not None
+        remedy = (
+            "schemas.mapping has fields of your own: set site.referrer to the field or dimension with the page "
+            'before, or to "" if events have none'
+        )
+        remedy = "site.referrer is empty" if is_chosen else remedy
+        result = passed if is_chosen else warning
+        yield result("site", f"no report of referring hosts, because {remedy}")
 
 
 def check_start(settings: Settings, topic: Topic, now: Callable[[], int]) -> Iterator[CheckResult]:
