@@ -13,11 +13,12 @@ from tidemark.command_line.completion import completion_of
 from tidemark.command_line.main import SET_UP, run
 from tidemark.command_line.printable import say
 from tidemark.command_line.verbs import Verbs
-from tidemark.pipeline.errors import NothingFound, SetUpError, TidemarkError
+from tidemark.pipeline.errors import NotComplete, NothingFound, SetUpError, TidemarkError
 from tidemark.pipeline.runtime.scratch import remove_abandoned
 
 _FAILED: Final = 1
 _NOT_FOUND: Final = 3
+_NOT_COMPLETE: Final = 4
 _STORE_THREADS: Final = ("publisher", "status-reader")
 """Names of threads that may wait for a store."""
 _VERBS: Final = {
@@ -28,7 +29,7 @@ _VERBS: Final = {
     "health": ("tidemark.pipeline.commands.health:health", "Exit 0 if the service on this host is healthy."),
     "status": ("tidemark.pipeline.commands.status:status", "Show watermark, partitions and latest windows."),
     "dashboard": ("tidemark.pipeline.commands.dashboard:dashboard", "Serve the tables as a web page."),
-    "report": ("tidemark.pipeline.commands.report:report", "Write a day as one HTML file."),
+    "report": ("tidemark.pipeline.commands.report:report", "Write a day as an HTML file, or a period as JSON or CSV."),
     "verify": ("tidemark.pipeline.commands.verify:verify", "Verify the tables against their invariants."),
     "support-bundle": (
         "tidemark.pipeline.commands.support_bundle:support_bundle",
@@ -65,7 +66,7 @@ tidemark: Final = _InOrder(
     "tidemark",
     _VERBS,
     help="User behaviour in windows, from Kafka to Delta.\n\nExit codes: 0 success, 1 failure, 2 configuration error, "
-    "3 nothing found.",
+    "3 nothing found, 4 not complete.",
 )
 tidemark.add_command(completion_of("tidemark"))
 click.version_option(version("tidemark-lake"), message="%(prog)s %(version)s")(tidemark)
@@ -92,7 +93,10 @@ def end(code: int) -> NoReturn:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a verb and returns the exit code: 0 success, 1 failure, 2 configuration error, 3 nothing found."""
+    """Runs a verb and returns the exit code.
+
+    0 success, 1 failure, 2 configuration error, 3 nothing found, 4 not complete.
+    """
     try:
         return run(tidemark, argv)
     except TidemarkError as error:
@@ -108,6 +112,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _code_of(error: TidemarkError) -> int:
     if isinstance(error, NothingFound):
         return _NOT_FOUND
+    if isinstance(error, NotComplete):
+        return _NOT_COMPLETE
     return SET_UP if isinstance(error, SetUpError) else _FAILED
 
 

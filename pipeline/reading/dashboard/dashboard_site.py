@@ -19,6 +19,7 @@ from tidemark.pipeline.reading.dashboard.dashboard_health import Health
 from tidemark.pipeline.reading.dashboard.dashboard_pages import Pages
 from tidemark.pipeline.reading.dashboard.page_metrics import CountedSite, PageMetrics
 from tidemark.pipeline.reading.dashboard.shared_views import NotFound, StillReading
+from tidemark.pipeline.reading.dashboard.traffic_answers import TrafficAnswers
 from tidemark.pipeline.reading.health_client import ServiceHealth
 from tidemark.pipeline.reading.pages.table_reader import TableReader
 from tidemark.pipeline.reading.record_decoding import SchemaTexts
@@ -33,7 +34,7 @@ def site(
 ) -> ASGIApp:
     """Returns the application. `service` asks the service for its health, and may block."""
     pages, health = Pages(reader, guard, schemas, service), Health(reader.warehouse)
-    metrics = PageMetrics(health)
+    metrics, traffic = PageMetrics(health), TrafficAnswers(reader)
     static = StaticFiles(directory=_FILES, packages=[("tidemark.pipeline.reading.pages", "static")])
     files = (f"{_STATIC}/{file.name}" for folder in static.all_directories for file in Path(folder).iterdir())
     routes = [
@@ -41,6 +42,8 @@ def site(
         Route("/reports/{name}", pages.report),
         Route("/users", partial(pages.history, c.USER_ID, "id")),
         Route("/pages", partial(pages.history, c.PAGE_URL, "url")),
+        Route("/traffic.json", traffic.json),
+        Route("/traffic.csv", traffic.csv),
         Route("/dead-letters", pages.dead_letters),
         Route("/dead-letters/{batch:int}/{partition:int}/{offset:int}", pages.dead_letter),
         Route(_HEALTH, health.answer),

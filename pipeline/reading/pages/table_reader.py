@@ -10,6 +10,7 @@ from typing import Final, Generic, TypeVar
 from deltalake import DeltaTable
 
 from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.dimensions import Type
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.instants import ms_of, now_ms
@@ -55,19 +56,25 @@ class CurrentTables:
         first, last = (None, None) if table is None else (lowest(table, c.WINDOW_END), highest(table, c.WINDOW_END))
         return None if first is None or last is None else (ms_of(first), ms_of(last))
 
-    def live(self, report: Report, select: str, rest: str, span: Span, only: KeyValues) -> list[Row]:
-        """Queries the live view of a report in a span. `select` and `rest`, which follows the conditions, are SQL."""
+    def live(
+        self, report: Report, select: str, rest: str, span: Span, only: KeyValues, until_batch: int = rules.NEVER
+    ) -> list[Row]:
+        """Queries the live view of a report in a span, as of a batch of the ledger: by default the newest.
+
+        `select` and `rest`, which follows the conditions, are SQL.
+        """
         tables = {name: self.find(name) for name in (LEDGER.name, PANES.name, report.name, CORRECTIONS.name)}
         existing = {name: table for name, table in tables.items() if table is not None}
         if len(existing) < len(tables) - (CORRECTIONS.name not in existing):
             return []
         keys, within = _keys_sql(report.types, only), _within_sql(*span)
         first = lowest(existing[PANES.name], c.BATCH, report=report.name)
-        newest = highest(existing[LEDGER.name], c.BATCH)
+        newest = min(highest(existing[LEDGER.name], c.BATCH), until_batch)
         stored = {report.stored(key): value for key, value in only.items()}
         of_report = f"{c.REPORT} = '{report.name}'{_keys_sql({}, stored)}"
+        oldest = newest if first is None else min(first, newest)
         conditions = {
-            LEDGER.name: f"{c.BATCH} >= {newest if first is None else min(first, newest)}",
+            LEDGER.name: f"{c.BATCH} >= {oldest} AND {c.BATCH} <= {until_batch}",
             PANES.name: of_report,
             report.name: f"{within}{keys}",
             CORRECTIONS.name: of_report,

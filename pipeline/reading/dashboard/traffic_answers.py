@@ -1,0 +1,107 @@
+"""`/traffic.json` and `/traffic.csv`: figures of a period, for programs and spreadsheets."""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tidemark.pipeline.errors import TidemarkError
+from tidemark.pipeline.instants import now_ms
+from tidemark.pipeline.reading.dashboard.shared_views import (
+    READ_AGAIN,
+    ReadView,
+    SharedView,
+    SharedViews,
+    StillReading,
+)
+from tidemark.pipeline.reading.ledger_summary import LedgerSummary
+from tidemark.pipeline.reading.pages.table_reader import CurrentTables, TableReader
+from tidemark.pipeline.reading.periods.ask import Asker, BadQuestion, Words
+from tidemark.pipeline.reading.periods.traffic import Traffic
+from tidemark.pipeline.reading.periods.traffic_json import as_csv, as_json
+from tidemark.pipeline.tables.store_errors import STORE_ERRORS, one_line
+
+_QUARTER_MS: Final = 900_000
+"""Days of every zone start at a quarter of an hour: an answer is not older when it becomes another day."""
+_PATIENCE_S: Final = 10.0
+_PAUSE_S: Final = 0.05
+_DEFAULTS: Final = {"period": "today", "compare": "none", "zone": "", "page_url": ""}
+Write = Callable[[Traffic], str]
+
+
+class TrafficAnswers:
+    """The handlers of requests. Answers are shared like pages: tables are read again only if they have changed."""
+
+    def __init__(self, reader: TableReader, clock: Callable[[], int] = now_ms) -> None:
+        """`clock` returns the time in ms, by which days are named."""
+        self._views = SharedViews(reader)
+        self._asker = Asker()
+        self._clock = clock
+
+    async def json(self, request: Request) -> Response:
+        """Answers with an object."""
+        return await self._answer(request, lambda traffic: json.dumps(as_json(traffic)) + "\n", "application/json")
+
+    async def csv(self, request: Request) -> Response:
+        """Answers with lines."""
+        return await self._answer(request, as_csv, "text/csv; charset=utf-8")
+
+    async def _answer(self, request: Request, write: Write, media_type: str) -> Response:
+        now = self._clock()
+        try:
+            words = _words(request)
+            address = f"{sorted(request.query_params.items())} {now // _QUARTER_MS}"
+            view = await self._look(address, partial(self._ask, words, now))
+        except BadQuestion as error:
+            return _failed(HTTPStatus.BAD_REQUEST, str(error))
+        except StillReading as error:
+            return _failed(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+        except (TidemarkError, *STORE_ERRORS) as error:
+            return _failed(HTTPStatus.SERVICE_UNAVAILABLE, f"The tables cannot be read: {one_line(error)}")
+        if view.trouble:  # figures that may be old are not given to a program, which reads no sentences
+            return _failed(HTTPStatus.SERVICE_UNAVAILABLE, view.trouble)
+        traffic: Traffic | None = view.reading.content
+        if traffic is None:
+            return _failed(HTTPStatus.NOT_FOUND, "No batch was committed yet: the first page says what is missing.")
+        return Response(await asyncio.to_thread(write, traffic), media_type=media_type)
+
+    async def _look(self, address: str, read: ReadView) -> SharedView:
+        """Returns a view, for which a program waits longer than a page. Raises what `SharedViews.look` raises."""
+        patient_until, is_update = time.monotonic() + _PATIENCE_S, False
+        while True:
+            try:
+                view = await self._views.look(address, read, is_update=is_update)
+            except StillReading:
+                if time.monotonic() >= patient_until:
+                    raise
+            else:
+                if view.trouble != READ_AGAIN or time.monotonic() >= patient_until:
+                    return view
+            is_update = True  # a reading that was just made is due again only after its share of the time
+            await asyncio.sleep(_PAUSE_S)
+
+    def _ask(self, words: Words, now: int, tables: CurrentTables, summary: LedgerSummary | None) -> Traffic | None:
+        return self._asker.ask(words, tables, summary, now)
+
+
+def _words(request: Request) -> Words:
+    """Returns the question of a request. Raises BadQuestion."""
+    given = request.query_params.multi_items()
+    for name, _ in given:
+        if name not in _DEFAULTS:
+            raise BadQuestion(f"there is no parameter {name[:40]!r}: the parameters are {', '.join(_DEFAULTS)}")
+    if len({name for name, _ in given}) < len(given):
+        raise BadQuestion("a parameter is given twice: leave one out")
+    values = _DEFAULTS | {name: value for name, value in given if value}
+    return Words.checked(**values)
+
+
+def _failed(status: HTTPStatus, message: str) -> Response:
+    headers = {"Retry-After": "1"} if status is HTTPStatus.SERVICE_UNAVAILABLE else None
+    return Response(json.dumps({"error": message}) + "\n", status, headers, "application/json")

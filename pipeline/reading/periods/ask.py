@@ -1,0 +1,86 @@
+"""Asks a warehouse about a period: the words of a question are resolved, then the tables are read."""
+
+from dataclasses import dataclass, field
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.reading.ledger_summary import LedgerSummary
+from tidemark.pipeline.reading.pages.table_reader import CurrentTables
+from tidemark.pipeline.reading.periods.period import Compare, checked_period, period_of
+from tidemark.pipeline.reading.periods.period_tables import PeriodTables
+from tidemark.pipeline.reading.periods.sources import Sources
+from tidemark.pipeline.reading.periods.table_progress import Beginnings, sources_in
+from tidemark.pipeline.reading.periods.tiling import tumbles
+from tidemark.pipeline.reading.periods.traffic import Question, Traffic, traffic_of
+from tidemark.pipeline.settings.report_settings import zone_of
+
+_LONGEST_URL: Final = 8_192
+_NO_ZONE: Final = ZoneInfo("UTC")
+
+
+class BadQuestion(SetUpError):
+    """A question that has no answer as it is; the text says what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A question in words: they are checked, but today and the default zone are still open."""
+
+    period: str = "today"
+    compare: Compare = Compare.NONE
+    zone: ZoneInfo | None = None
+    """None: the zone of the reports."""
+    page_url: str = ""
+
+    @classmethod
+    def checked(cls, period: str, compare: str, zone: str, page_url: str) -> "Words":
+        """Returns the words of a question. Raises BadQuestion with the allowed forms; an empty zone is the default."""
+        if compare not in tuple(Compare):
+            raise BadQuestion(f"compare is {compare[:40]!r}: write {', '.join(Compare)}")
+        if len(page_url) > _LONGEST_URL:
+            raise BadQuestion(f"page_url has {len(page_url):,} characters: at most {_LONGEST_URL:,} are allowed")
+        try:
+            return cls(checked_period(period), Compare(compare), zone_of(zone) if zone else None, page_url)
+        except ValueError as error:
+            raise BadQuestion(str(error)) from error
+
+
+@dataclass(slots=True)
+class Asker:
+    """Asks one warehouse, and remembers since when its reports count."""
+
+    _beginnings: Beginnings | None = field(default=None)
+
+    def ask(self, words: Words, tables: CurrentTables, summary: LedgerSummary | None, now: int) -> Traffic | None:
+        """Returns the answer at the clock `now` (ms); None before the first batch.
+
+        Raises BadQuestion for a day that the zone skipped.
+        """
+        if summary is None:
+            return None
+        sources, self._beginnings = sources_in(tables, summary, self._beginnings)
+        zone = words.zone or default_zone(summary.policy.reports)
+        try:
+            period = period_of(words.period, zone, now)
+        except ValueError as error:
+            raise BadQuestion(str(error)) from error
+        question = Question(period, words.compare, words.page_url)
+        return traffic_of(question, sources, PeriodTables(tables), now)
+
+    def sources(self, tables: CurrentTables, summary: LedgerSummary) -> Sources:
+        """Returns the sources of the warehouse."""
+        sources, self._beginnings = sources_in(tables, summary, self._beginnings)
+        return sources
+
+
+def default_zone(reports: tuple[Report, ...]) -> ZoneInfo:
+    """Returns the zone of the reports with calendar windows, of those with the fewest keys; UTC without any."""
+    zones = [
+        (len(report.keys), report.windows.zone)
+        for report in reports
+        if tumbles(report) and isinstance(report.windows, Calendar)
+    ]
+    return ZoneInfo(min(zones, key=lambda zone: zone[0])[1]) if zones else _NO_ZONE

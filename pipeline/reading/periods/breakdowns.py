@@ -1,0 +1,80 @@
+"""Breakdowns of a period: pages, entries, exits, users, and each further key. Pure: tables answer through `Store`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.reading.periods.figures import Breakdown, Coverage, Listed, State, coverage_of
+from tidemark.pipeline.reading.periods.instant_figures import InstantFigures
+from tidemark.pipeline.reading.periods.sources import ENTRY_PAGE, EXIT_PAGE, Visits
+from tidemark.pipeline.reading.periods.store import Top
+from tidemark.pipeline.reading.periods.tiling import Level
+from tidemark.pipeline.reading.periods.window_figures import WindowFigures
+
+MOST: Final = 10
+"""Rows of a breakdown."""
+_OF_VISITS: Final = {ENTRY_PAGE: "entries", EXIT_PAGE: "exits"}
+"""The names of breakdowns of visits by measure; others have the name of the measure."""
+
+
+def breakdowns_of(windows: WindowFigures, instants: InstantFigures, most: int = MOST) -> dict[str, Breakdown]:
+    """Returns the breakdowns that reports have, by name. Those that cannot be limited to the page are left out."""
+    sources, is_whole = windows.sources, windows.asked.page is None
+    found = dict[str, Breakdown]()
+    if sources.pages:
+        found["pages"] = _with_visitors(windows, _by_key(windows, sources.pages, c.PAGE_URL, most, "pages"))
+    if sources.visits is not None and (is_whole or ENTRY_PAGE in sources.visits.report.measures):
+        found |= {name: make() for name, make in _of_visits(instants, sources.visits, most).items()}
+    if sources.users and is_whole:
+        found["users"] = _by_key(windows, sources.users, c.USER_ID, most, "visitors")
+    if is_whole:
+        further = {key: levels for key, levels in sources.further.items() if key not in found}
+        found |= {key: _by_key(windows, levels, key, most, "page views") for key, levels in further.items()}
+    return found
+
+
+def _by_key(windows: WindowFigures, levels: Sequence[Level], key: str, most: int, kind: str) -> Breakdown:
+    tiling = windows.tiling(levels)
+    if reason := windows.reasons.of(tiling, levels, kind):
+        return _unknown(tiling.start, reason)
+    top = windows.store.top(tiling.runs, key, most, windows.asked.page)
+    return _breakdown(top, windows.reasons.since_beginning(coverage_of(tiling)))
+
+
+def _with_visitors(windows: WindowFigures, breakdown: Breakdown) -> Breakdown:
+    """Returns a breakdown by page with the visitors of each page, about; a visitor may be in several rows."""
+    levels = windows.sources.page_sketches
+    tiling = windows.tiling(levels)
+    if breakdown.coverage.state is State.UNKNOWN or not tiling.runs:
+        return breakdown
+    if tiling.covered_until != windows.tiling(windows.sources.pages).covered_until:
+        return breakdown
+    visitors = windows.store.estimates(tiling.runs, [row.key for row in breakdown.rows if row.key is not None])
+    rows = [Listed(row.key, {**row.values, "visitors": visitors.get(row.key or "")}) for row in breakdown.rows]
+    return replace(breakdown, rows=rows, has_overlap=True)
+
+
+def _of_visits(instants: InstantFigures, visits: Visits, most: int) -> Mapping[str, Callable[[], Breakdown]]:
+    return {_OF_VISITS.get(text, text): partial(_by_text, instants, visits, text, most) for text in visits.texts}
+
+
+def _by_text(instants: InstantFigures, visits: Visits, text: str, most: int) -> Breakdown:
+    start, until = instants.covered(visits.progress)
+    if reason := instants.reasons.of_span(start, until):
+        return _unknown(start, reason)
+    measure = "bounce_rate" if text == EXIT_PAGE else "visits"
+    coverage = instants.visits()[measure].coverage
+    ended, page = text == EXIT_PAGE, instants.asked.page
+    return _breakdown(instants.store.top_visits(visits, text, (start, until), most, page, ended=ended), coverage)
+
+
+def _breakdown(top: Top, coverage: Coverage) -> Breakdown:
+    rows = [Listed(key, dict(values)) for key, values in top.rows]
+    rest = {name: total - sum(values[name] for _, values in top.rows) for name, total in top.totals.items()}
+    return Breakdown(rows, rest, top.values - len(rows), coverage)
+
+
+def _unknown(start: int, reason: str) -> Breakdown:
+    return Breakdown([], {}, 0, Coverage(State.UNKNOWN, start, start, reason=reason))

@@ -1,0 +1,62 @@
+"""`tidemark report --period`: an answer as text, optionally once the period is complete."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Final
+
+from tidemark.pipeline.errors import NothingFound
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.instants import now_ms
+from tidemark.pipeline.reading.pages.table_reader import TableReader
+from tidemark.pipeline.reading.periods.ask import Asker, Words
+from tidemark.pipeline.reading.periods.figures import State
+from tidemark.pipeline.reading.periods.traffic import Traffic
+from tidemark.pipeline.reading.periods.traffic_json import as_csv, as_json
+from tidemark.pipeline.tables.ledger import require_warehouse
+
+FORMS: Final[dict[str, Callable[[Traffic], str]]] = {
+    "json": lambda traffic: json.dumps(as_json(traffic), indent=1) + "\n",
+    "csv": as_csv,
+}
+"""How an answer is written, by the name of the format."""
+_PAUSE_S: Final = 1.0
+_OF_COMPLETE: Final = ("visitors", "visits", "page_views", "clicks")
+"""The figures that must be complete; visits that began in the period may go on for long."""
+_DONE: Final = (State.FINAL, State.COMPLETE)
+
+
+def period_traffic(
+    warehouse: str,
+    words: Words,
+    *,
+    waits: bool,
+    clock: Callable[[], int] = now_ms,
+    pause: Callable[[float], object] = time.sleep,
+) -> Traffic:
+    """Returns the answer of a warehouse; with `waits` once the watermark has passed the end of the period.
+
+    `clock` returns the time in ms, `pause` waits for seconds. Raises SetUpError if there is no warehouse, or the zone
+    of its reports skipped the day, and NothingFound before the first batch.
+    """
+    require_warehouse(warehouse)
+    reader, asker, now = TableReader(warehouse), Asker(), clock()  # today stays the day on which it was asked
+    while True:
+        traffic = reader.read(lambda tables, summary: asker.ask(words, tables, summary, now))
+        if traffic is None and not waits:
+            raise NothingFound("no batch was committed yet: `tidemark status` says what is missing")
+        if traffic is not None and (not waits or is_complete(traffic) or not _may_become(traffic)):
+            return traffic
+        pause(_PAUSE_S)
+
+
+def is_complete(traffic: Traffic) -> bool:
+    """Returns whether the page views, and every other figure that is known, cover the whole period."""
+    states = [traffic.figures[name].coverage.state for name in _OF_COMPLETE]
+    return traffic.coverage.state in _DONE and all(state in (*_DONE, State.UNKNOWN) for state in states)
+
+
+def _may_become(traffic: Traffic) -> bool:
+    """Returns whether a figure waits for the watermark; others are unknown for good."""
+    waits = any(traffic.figures[name].coverage.state is State.SO_FAR for name in _OF_COMPLETE)
+    return waits or rules.as_number(traffic.watermark) < traffic.question.period.end

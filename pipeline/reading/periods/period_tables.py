@@ -1,0 +1,212 @@
+"""Answers the questions of `Store` from the tables of a warehouse, by the query engine of delta-rs."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from deltalake import DeltaTable
+
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.instants import ms_of
+from tidemark.pipeline.reading.pages.table_reader import CurrentTables, text_sql
+from tidemark.pipeline.reading.periods.sources import ENTRY_PAGE, Visits
+from tidemark.pipeline.reading.periods.store import Runs, Top, VisitSums
+from tidemark.pipeline.reading.periods.tiling import Level
+from tidemark.pipeline.sketches import estimate, merged
+from tidemark.pipeline.tables.engines import Engine
+from tidemark.pipeline.tables.query import Row, rows_of
+from tidemark.pipeline.tables.schemas import USER_TOTALS
+
+_COUNTS: Final = (c.PAGE_VIEWS, c.CLICKS)
+_VISITS_SQL: Final = """
+count(*) AS visits, sum(CASE WHEN {going} THEN 1 ELSE 0 END) AS going,
+sum(CASE WHEN {going} THEN 0 ELSE bounced END) AS bounced,
+median(CASE WHEN {going} THEN NULL ELSE CAST(duration_ms AS DOUBLE) END) / 1000 AS median_s,
+avg(CASE WHEN {going} THEN NULL ELSE CAST(duration_ms AS DOUBLE) END) / 1000 AS mean_s,
+sum(CASE WHEN {going} OR window_end > {closed} THEN 1 ELSE 0 END) AS unfinal, max(window_end) AS last_end
+"""
+_ROWS: Final = "{rows}"
+"""Stands for the rows of some runs in SQL."""
+_SUMS_SQL: Final = "SELECT {sums} FROM ({rows}) AS parts"
+_GOING: Final = "state = 'open'"
+_TOP_SQL: Final = "SELECT key, {sums} FROM ({rows}) AS parts GROUP BY key ORDER BY {order}, key NULLS LAST LIMIT {most}"
+_TOTALS_SQL: Final = "SELECT count(*) AS number, {sums} FROM (SELECT key, {sums} FROM ({rows}) AS p GROUP BY key) AS q"
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodTables:
+    """The published windows of a warehouse, as of one look at its tables."""
+
+    tables: CurrentTables
+
+    def sums(self, runs: Runs, page: str | None) -> dict[str, int]:
+        """Returns the sums of page views and clicks."""
+        rows = self._rows(_SUMS_SQL.format(sums=_sums_sql(_COUNTS), rows=_ROWS), runs, _COUNTS, page)
+        return {name: sum(row[name] or 0 for row in rows) for name in _COUNTS}
+
+    def by_window(self, level: Level, start: int, end: int, page: str | None) -> dict[int, int]:
+        """Returns page views by the end (ms) of each window in `[start, end)` that has some."""
+        rows = rows_of(
+            f"SELECT {c.WINDOW_END}, CAST(sum({c.PAGE_VIEWS}) AS BIGINT) AS views FROM result "  # noqa: S608 - ours
+            f"WHERE {_within_sql(start, end)}{_page_sql(page)} GROUP BY 1",
+            result=self._table(level),
+        )
+        return {ms_of(row[c.WINDOW_END]): row["views"] for row in rows}
+
+    def user_rows(self, runs: Runs) -> int:
+        """Returns the number of rows with a user."""
+        rows = self._rows(_SUMS_SQL.format(sums="count(*) AS number", rows=_ROWS), runs, (c.PAGE_VIEWS,))
+        return sum(int(row["number"]) for row in rows)
+
+    def users(self, runs: Runs) -> int:
+        """Returns the exact number of different users."""
+        sql = _SUMS_SQL.format(sums=f"count(DISTINCT {c.USER_ID}) AS users", rows=_ROWS)
+        return sum(int(row["users"]) for row in self._rows(sql, runs, (_plain(c.USER_ID),)))
+
+    def users_by_bar(self, bars: Sequence[Runs]) -> list[int]:
+        """Returns the exact number of different users of each bar."""
+        ends = dict[str, list[tuple[int, int]]]()
+        for number, bar in enumerate(bars):
+            for run in bar:
+                ends.setdefault(run.level.report.name, []).extend((end, number) for end in run.ends)
+        parts = [
+            f"SELECT bar, {_plain(c.USER_ID)} FROM {_name(name)} JOIN (VALUES {_values(pairs)}) AS bars (end_us, bar) "  # noqa: S608 - ours
+            f"ON CAST({c.WINDOW_END} AS BIGINT) = end_us WHERE {c.WINDOW_END} >= {_time(min(pairs)[0])} "
+            f"AND {c.WINDOW_END} <= {_time(max(pairs)[0])}"
+            for name, pairs in ends.items()
+        ]
+        levels = {run.level.report.name: run.level for bar in bars for run in bar}
+        rows = rows_of(
+            f"SELECT bar, count(DISTINCT {c.USER_ID}) AS users FROM ({' UNION ALL '.join(parts)}) AS rows GROUP BY bar",  # noqa: S608 - ours
+            **{_name(name): self._table(level) for name, level in levels.items()},
+        )
+        found = {row["bar"]: int(row["users"]) for row in rows}
+        return [found.get(number, 0) for number in range(len(bars))]
+
+    def estimate(self, runs: Runs, page: str | None) -> int:
+        """Returns the estimated number of different users, from sketches."""
+        rows = self._rows(_ROWS, runs, (c.USERS_SKETCH,), page)
+        return estimate(merged(row[c.USERS_SKETCH] for row in rows)) if rows else 0
+
+    def estimates(self, runs: Runs, pages: Collection[str]) -> dict[str, int]:
+        """Returns the estimated number of different users by page."""
+        if not pages:
+            return {}
+        rows = self._rows(_ROWS, runs, (_plain(c.PAGE_URL), c.USERS_SKETCH), pages=pages)
+        sketches = dict[str, list[bytes]]()
+        for row in rows:
+            sketches.setdefault(row[c.PAGE_URL], []).append(row[c.USERS_SKETCH])
+        return {page: estimate(merged(of_page)) for page, of_page in sketches.items()}
+
+    def top(self, runs: Runs, key: str, most: int, page: str | None) -> Top:
+        """Returns the `most` values of a key with the most page views, then clicks."""
+        selected = (f"CAST({key} AS VARCHAR) AS key", *_COUNTS)
+        texts = {"sums": _sums_sql(_COUNTS), "rows": _ROWS, "most": most}
+        order = ", ".join(f"{name} DESC" for name in _COUNTS)
+        rows = self._rows(_TOP_SQL.format(order=order, **texts), runs, selected, page)
+        (totals,) = self._rows(_TOTALS_SQL.format(**texts), runs, selected, page)
+        return _top(rows, totals, _COUNTS)
+
+    def visits(self, visits: Visits, start: int, end: int, page: str | None) -> VisitSums:
+        """Returns the visits that began in `[start, end)`, by entry page if `page` is not None."""
+        select = _VISITS_SQL.format(going=_GOING, closed=_time(visits.progress.closed))
+        rows = self._live(visits, select, _began_sql(start, end, page), start)
+        if not rows or not rows[0]["visits"]:
+            return VisitSums()
+        row = rows[0]
+        last_end = ms_of(row.pop("last_end"))
+        return VisitSums(**row, last_end=last_end)
+
+    def top_visits(
+        self, visits: Visits, text: str, span: tuple[int, int], most: int, page: str | None, *, ended: bool
+    ) -> Top:
+        """Returns the `most` values of a text measure with the most visits; `ended`: only visits that have ended."""
+        condition = _began_sql(*span, page) + (f" AND NOT ({_GOING})" if ended else "")
+        rows = self._live(visits, f"{text} AS key, count(*) AS visits", f"{condition} GROUP BY 1", span[0])
+        rows = [row | {"key": row["key"] or None} for row in rows]
+        ordered = sorted(rows, key=lambda row: (-row["visits"], row["key"] is None, row["key"]))
+        totals = {"number": len(rows), "visits": sum(row["visits"] for row in rows)}
+        return _top(ordered[:most], totals, ("visits",))
+
+    def new_users(self, start: int, end: int) -> int:
+        """Returns the number of users whose first event of all is in `[start, end)`."""
+        table = self.tables.find(USER_TOTALS.name)
+        if table is None:
+            return 0
+        within = f"{c.FIRST_SEEN} >= {_time(start)} AND {c.FIRST_SEEN} < {_time(end)}"
+        return int(rows_of(f"SELECT count(*) AS users FROM totals WHERE {within}", totals=table)[0]["users"])  # noqa: S608 - ours
+
+    def _live(self, visits: Visits, select: str, rest: str, start: int) -> list[Row]:
+        return self.tables.live(visits.report, select, rest, (start, None), {}, visits.progress.batch)
+
+    def _rows(
+        self,
+        sql: str,
+        runs: Runs,
+        columns: Sequence[str],
+        page: str | None = None,
+        pages: Collection[str] | None = None,
+    ) -> list[Row]:
+        """Returns the rows of `sql`, in which `_ROWS` stands for `columns` of the rows of all runs.
+
+        `page` and `pages`: only of this page, and of these.
+        """
+        if not runs:
+            return []
+        by_level = dict[Level, list[str]]()
+        for run in runs:
+            by_level.setdefault(run.level, []).append(f"({_within_sql(run.start, run.end)})")
+        only = _page_sql(page)
+        if pages is not None:
+            only = f" AND {c.PAGE_URL} IN ({', '.join(map(text_sql, sorted(pages)))})"
+        parts = [
+            f"SELECT {', '.join(columns)} FROM {_name(level.report.name)} WHERE ({' OR '.join(conditions)}){only}"  # noqa: S608 - ours, and quoted
+            for level, conditions in by_level.items()
+        ]
+        tables = {_name(level.report.name): self._table(level) for level in by_level}
+        return rows_of(sql.replace(_ROWS, " UNION ALL ".join(parts)), **tables)
+
+    def _table(self, level: Level) -> DeltaTable:
+        table = self.tables.find(level.report.name)
+        assert table is not None  # noqa: S101 - a level without a table has no progress
+        return table
+
+
+def _top(rows: Sequence[Row], totals: Mapping[str, Any], names: Sequence[str]) -> Top:
+    listed = [(row["key"], {name: int(row[name]) for name in names}) for row in rows]
+    return Top(listed, {name: int(totals[name] or 0) for name in names}, totals["number"])
+
+
+def _name(report: str) -> str:
+    """Returns the name under which a result is registered: a report may be called `order`."""
+    return f"of_{report}"
+
+
+def _plain(key: str) -> str:
+    """Returns SQL of a key without its Delta comment, which DataFusion 52 compares between branches of a union."""
+    return f"nullif({key}, NULL) AS {key}"
+
+
+def _time(milliseconds: int) -> str:
+    return Engine.DELTA_RS.time(str(milliseconds))
+
+
+def _within_sql(start: int, end: int) -> str:
+    return f"{c.WINDOW_START} >= {_time(start)} AND {c.WINDOW_END} <= {_time(end)}"
+
+
+def _began_sql(start: int, end: int, page: str | None) -> str:
+    entry = "" if page is None else f" AND {ENTRY_PAGE} = {text_sql(page)}"
+    return f"AND {c.WINDOW_START} >= {_time(start)} AND {c.WINDOW_START} < {_time(end)}{entry}"
+
+
+def _page_sql(page: str | None) -> str:
+    return "" if page is None else f" AND {c.PAGE_URL} = {text_sql(page)}"
+
+
+def _sums_sql(names: Sequence[str]) -> str:
+    return ", ".join(f"CAST(sum({name}) AS BIGINT) AS {name}" for name in names)
+
+
+def _values(pairs: Sequence[tuple[int, int]]) -> str:
+    return ", ".join(f"({end * 1000}, {bar})" for end, bar in pairs)

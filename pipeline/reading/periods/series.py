@@ -1,0 +1,77 @@
+"""The series of a period: hours of a day or two, else days. Pure: tables answer through `Store`."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from tidemark.pipeline.event_time.windows.base import Window
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.reading.periods.figures import Bar, Coverage, State, coverage_of
+from tidemark.pipeline.reading.periods.local_days import day_bounds
+from tidemark.pipeline.reading.periods.period import Period
+from tidemark.pipeline.reading.periods.tiling import Level, Tiling, tiling_of
+from tidemark.pipeline.reading.periods.window_figures import WindowFigures
+
+_HOUR_MS: Final = 3_600_000
+_DAYS_BY_HOUR: Final = 2
+_MOST_WINDOWS: Final = 10_000
+"""Visitors of bars are counted in up to this many windows."""
+
+
+def series_of(figures: WindowFigures) -> list[Bar]:
+    """Returns the bars of the period in order; those that no fired window covers have no values."""
+    bars = _bounds(figures.asked.period)
+    of_views = [_known(figures, tiling_of(*bar, figures.levels)) for bar in bars]
+    views, visitors = _views(figures, of_views), _visitors(figures, bars)
+    return [
+        Bar(bar.start, bar.end, views[index], count, _coverage(figures, of_views[index]), until)
+        for index, (bar, (count, until)) in enumerate(zip(bars, visitors, strict=True))
+    ]
+
+
+def _bounds(period: Period) -> list[Window]:
+    """Returns the bounds of the bars."""
+    if len(period.days) > _DAYS_BY_HOUR:
+        return [day_bounds(day, period.zone) for day in period.days]
+    hours, bars = Calendar(_HOUR_MS, period.zone.key), list[Window]()
+    while not bars or bars[-1].end < period.end:
+        bars.append(hours.window(bars[-1].end if bars else period.start))
+    return bars
+
+
+def _known(figures: WindowFigures, tiling: Tiling) -> Tiling:
+    """Returns a tiling, without runs before the first event."""
+    beginning = figures.sources.beginning
+    is_known = beginning is not None and tiling.covered_until > beginning
+    return tiling if is_known else Tiling(tiling.start, tiling.end, ())
+
+
+def _coverage(figures: WindowFigures, tiling: Tiling) -> Coverage:
+    coverage = coverage_of(tiling)
+    return coverage if coverage.state is State.UNKNOWN else figures.reasons.since_beginning(coverage)
+
+
+def _views(figures: WindowFigures, tilings: Sequence[Tiling]) -> list[int | None]:
+    """Returns the page views of each bar."""
+    by_level = dict[Level, dict[int, int]]()
+    for level in dict.fromkeys(run.level for tiling in tilings for run in tiling.runs):
+        runs = [run for tiling in tilings for run in tiling.runs if run.level == level]
+        span = min(run.start for run in runs), max(run.end for run in runs)
+        by_level[level] = figures.store.by_window(level, *span, figures.asked.page)
+    return [
+        sum(by_level[run.level].get(end, 0) for run in tiling.runs for end in run.ends) if tiling.runs else None
+        for tiling in tilings
+    ]
+
+
+def _visitors(figures: WindowFigures, bars: Sequence[Window]) -> list[tuple[int | None, int | None]]:
+    """Returns the exact number of visitors of each bar, and until when; None where it is unknown or takes too long."""
+    levels = figures.sources.users if figures.asked.page is None else ()
+    tilings = [_known(figures, tiling_of(*bar, levels)) for bar in bars]
+    runs = [tiling.runs for tiling in tilings]
+    windows = sum(len(run.ends) for bar in runs for run in bar)
+    if not 0 < windows <= _MOST_WINDOWS or figures.store.user_rows([run for bar in runs for run in bar]) > (
+        figures.exact_rows
+    ):
+        return [(None, None)] * len(bars)
+    counts = zip(figures.store.users_by_bar(runs), tilings, strict=True)
+    return [(count, tiling.covered_until) if tiling.runs else (None, None) for count, tiling in counts]

@@ -1,0 +1,136 @@
+"""Which reports of a warehouse answer which question, and how far each is published. Pure; times are milliseconds."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time.reports import KEYS, Report
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.reading.periods.tiling import Level, tumbles
+
+ENTRY_PAGE: Final = "entry_page"
+EXIT_PAGE: Final = "exit_page"
+_COUNTS: Final = (c.PAGE_VIEWS, c.CLICKS)
+_OF_VISITS: Final = (*_COUNTS, c.DURATION_MS, c.BOUNCED)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the table of a report can be relied on."""
+
+    batch: int
+    """The table has what the committed batches up to this one made due."""
+    until: int
+    """The watermark of that batch: windows that end at or before it have fired."""
+    closed: int
+    """Windows that end at or before it are final."""
+    since: int = 0
+    """Earlier times are unknown: rows were removed by age, or the report was added later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visits:
+    """The report of visits, which are sessions of users."""
+
+    report: Report
+    progress: Progress
+
+    @property
+    def gap_ms(self) -> int:
+        """The time without an event after which a visit ends."""
+        windows = self.report.windows
+        assert isinstance(windows, Sessions)  # noqa: S101 - `_visits` selects them
+        return windows.gap_ms
+
+    @property
+    def texts(self) -> list[str]:
+        """The measures that are texts, such as the entry page."""
+        return [measure.name for measure in self.report.field_measures if measure.function.is_of_text]
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The reports by the question that they answer; windows of each list tumble, and are of different lengths."""
+
+    site: Sequence[Level]
+    """Page views and clicks."""
+    pages: Sequence[Level]
+    users: Sequence[Level]
+    site_sketches: Sequence[Level]
+    """Estimates of different users."""
+    page_sketches: Sequence[Level]
+    further: Mapping[str, Sequence[Level]]
+    """By dimension."""
+    visits: Visits | None
+    totals: Progress | None
+    """Of `user_totals`, if it has every user since the first event."""
+    beginning: int | None
+    """The start of the first window with an event; None before the first event."""
+    watermark: int | None
+    committed_at: int | None
+    """When the newest batch was committed, by the service's clock."""
+    reports: Sequence[Report] = ()
+    """All reports of the service."""
+
+    def too_late_at(self, time: int) -> int | None:
+        """Returns the watermark at which an event with this time counts nowhere; None if there is no such watermark."""
+        at = max((report.windows.latest_end(time) + report.allowed_lateness_ms for report in self.reports), default=0)
+        return at if all(report.windows.by_time for report in self.reports) else None
+
+
+def sources_of(
+    reports: Sequence[Report],
+    progress: Mapping[str, Progress],
+    totals: Progress | None,
+    beginning: int | None,
+    watermark: int | None,
+    committed_at: int | None,
+) -> Sources:
+    """Returns the sources among `reports`, with the progress of each by name; reports without progress are left out."""
+    known = [report for report in reports if report.name in progress and not report.where]
+    timed = [report for report in known if tumbles(report) and {*_COUNTS} <= {*report.measures}]
+    dimensions = {report.keys[0] for report in timed if len(report.keys) == 1} - {*KEYS}
+
+    def levels(is_wanted: Callable[[Report], bool]) -> list[Level]:
+        return _levels(filter(is_wanted, timed), progress)
+
+    def has_sketches(report: Report) -> bool:
+        return c.UNIQUE_USERS in report.measures
+
+    return Sources(
+        site=levels(lambda _: True),
+        pages=levels(lambda report: report.keys == (c.PAGE_URL,)),
+        users=levels(lambda report: report.keys == (c.USER_ID,)),
+        site_sketches=levels(lambda report: not report.keys and has_sketches(report)),
+        page_sketches=levels(lambda report: report.keys == (c.PAGE_URL,) and has_sketches(report)),
+        further={key: _levels((r for r in timed if r.keys == (key,)), progress) for key in sorted(dimensions)},
+        visits=_visits(known, progress),
+        totals=totals,
+        beginning=beginning,
+        watermark=watermark,
+        committed_at=committed_at,
+        reports=reports,
+    )
+
+
+def _levels(reports: Iterable[Report], progress: Mapping[str, Progress]) -> list[Level]:
+    """Returns a level of each kind of windows: of equal windows those with the fewest keys, and known for longest."""
+    best: dict[object, Report] = {}
+    for report in sorted(reports, key=lambda report: (len(report.keys), progress[report.name].since)):
+        best.setdefault(report.windows, report)
+    return [
+        Level(report, progress[report.name].since, progress[report.name].until, progress[report.name].closed)
+        for report in best.values()
+    ]
+
+
+def _visits(reports: Sequence[Report], progress: Mapping[str, Progress]) -> Visits | None:
+    """Returns the report of visits: sessions of users with durations, rather one with entry and exit pages."""
+    found = [
+        report
+        for report in reports
+        if isinstance(report.windows, Sessions) and report.keys == (c.USER_ID,) and {*_OF_VISITS} <= {*report.measures}
+    ]
+    best = max(found, key=lambda report: len({ENTRY_PAGE, EXIT_PAGE} & {*report.measures}), default=None)
+    return Visits(best, progress[best.name]) if best else None

@@ -1,0 +1,186 @@
+"""How far each report of a warehouse is published, read from its tables. All times are milliseconds since 1970.
+
+A commit is ahead of the tables until its publication. So the progress of a report is that of the newest batch if
+nothing that this made due is missing, and otherwise that of the last batch that the table records as published.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from tidemark.pipeline import columns as c
+from tidemark.pipeline.event_time import lateness, rules
+from tidemark.pipeline.event_time.batch import EPOCH
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.event_time.windows.periodic import Periodic
+from tidemark.pipeline.instants import ms_of
+from tidemark.pipeline.reading.ledger_summary import LedgerSummary, read_summary
+from tidemark.pipeline.reading.pages.table_reader import CurrentTables
+from tidemark.pipeline.reading.periods.sources import Progress, Sources, sources_of
+from tidemark.pipeline.reading.periods.tiling import tumbles
+from tidemark.pipeline.tables.file_statistics import lowest
+from tidemark.pipeline.tables.opening import read_opening
+from tidemark.pipeline.tables.query import Row, rows_of
+from tidemark.pipeline.tables.schemas import LEDGER, PANES, USER_TOTALS
+from tidemark.pipeline.tables.transactions import CLOSED_APP, PUBLISHED_APP, REMOVED_APP, version_of
+
+_START: Final = 0
+"""A report that counts since the first opening knows every time: before the first event there are no events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beginnings:
+    """Since when each report counts, by its name, from the openings of the ledger."""
+
+    of: tuple[str, int]
+    """Delta's id of the ledger, and the epoch."""
+    since: dict[str, int]
+
+
+def sources_in(tables: CurrentTables, summary: LedgerSummary, known: Beginnings | None) -> tuple[Sources, Beginnings]:
+    """Returns the sources of a warehouse; `known` are the beginnings that an earlier call returned."""
+    summary = _at_least_published(tables, summary)
+    beginnings = _beginnings(tables, summary, known)
+    reports = [report for report in summary.policy.reports if tables.find(report.name) is not None]
+    progress = {report.name: _progress(tables, summary, report, beginnings.since[report.name]) for report in reports}
+    sources = sources_of(
+        reports=summary.policy.reports,
+        progress=progress,
+        totals=_totals(tables, summary, beginnings),
+        beginning=_beginning(tables, reports, progress),
+        watermark=summary.watermark,
+        committed_at=summary.committed_at,
+    )
+    return sources, beginnings
+
+
+def _at_least_published(tables: CurrentTables, summary: LedgerSummary) -> LedgerSummary:
+    """Returns the summary of a ledger that has every batch that a result table records as published.
+
+    The ledger is read before the results, so a publication may land in between.
+    """
+    published = max(version_of(tables.find(report.name), PUBLISHED_APP) for report in summary.policy.reports)
+    ledger, panes = tables.find(LEDGER.name), tables.find(PANES.name)
+    if published <= summary.batch or ledger is None or panes is None:
+        return summary
+    ledger.update_incremental()
+    panes.update_incremental()
+    return read_summary(ledger, summary) or summary
+
+
+def _beginnings(tables: CurrentTables, summary: LedgerSummary, known: Beginnings | None) -> Beginnings:
+    of = summary.table_id, summary.epoch
+    if known is not None and known.of == of:
+        return known
+    ledger = tables.find(LEDGER.name)
+    assert ledger is not None  # noqa: S101 - its summary exists
+    batches = ", ".join(str(epoch * EPOCH) for epoch in range(1, summary.epoch + 1))
+    rows = rows_of(
+        f"SELECT {c.BATCH}, max(opening) AS opening, max({c.MAX_EVENT_TIME}) AS newest FROM ledger "  # noqa: S608 - our own numbers
+        f"WHERE {c.BATCH} IN ({batches}) GROUP BY {c.BATCH} ORDER BY {c.BATCH}",
+        ledger=ledger,
+    )
+    return Beginnings(of, _since([row for row in rows if row["opening"] is not None]))
+
+
+def _since(openings: Sequence[Row]) -> dict[str, int]:
+    """Returns by name since when the reports and totals of the last opening count.
+
+    One that an opening added counts all events after the newest that had been read; earlier ones in part, or not.
+    """
+    since = dict[str, int]()
+    for number, row in enumerate(openings):
+        policy = read_opening(row["opening"]).policy
+        added = _START if number == 0 or row["newest"] is None else row["newest"] + 1
+        since = {consumer.name: since.get(consumer.name, added) for consumer in policy.consumers}
+    return since
+
+
+def _progress(tables: CurrentTables, summary: LedgerSummary, report: Report, since: int) -> Progress:
+    table, watermark = tables.find(report.name), rules.as_number(summary.watermark)
+    removed, closed = version_of(table, REMOVED_APP), version_of(table, CLOSED_APP)
+    now = Progress(
+        summary.batch,
+        watermark,
+        min(watermark, max(lateness.closed_until(report, summary.watermark), closed)),
+        max(since, removed),
+    )
+    published = version_of(table, PUBLISHED_APP)
+    if published >= summary.batch:
+        return now
+    before = _watermark_at(tables, published)
+    if isinstance(report.windows, Periodic):
+        return _without_pending(now, _pending(tables, report, report.windows, (published, before), now), before)
+    if before == watermark and not _has_panes_after(tables, report.name, published, summary.batch):
+        return now
+    closed = max(lateness.closed_until(report, None if before == rules.NO_WATERMARK else before), closed)
+    return replace(now, batch=published, until=min(before, watermark), closed=min(closed, before, watermark))
+
+
+def _without_pending(now: Progress, pending: Sequence[tuple[int, int]], before: int) -> Progress:
+    """Returns the progress up to the first of the windows that are due and not published, as starts and ends.
+
+    A window that fires again does not end the coverage, but is not final yet.
+    """
+    first_fired = min((start for start, end in pending if end > before), default=now.until)
+    first = min((start for start, _ in pending), default=now.closed)
+    return replace(now, until=min(now.until, first_fired), closed=min(now.closed, first))
+
+
+def _pending(
+    tables: CurrentTables, report: Report, windows: Periodic, published: tuple[int, int], now: Progress
+) -> list[tuple[int, int]]:
+    """Returns the windows that fell due after the `published` batch and its watermark, and up to `now`."""
+    batch, before = published
+    panes = tables.find(PANES.name)
+    if panes is None:
+        return []
+    first = windows.earliest_after(before) if before > rules.NO_WATERMARK else before
+    rows = rows_of(
+        f"SELECT DISTINCT {c.PANE_START} FROM panes WHERE {c.REPORT} = '{report.name}' AND {c.BATCH} <= {now.batch} "  # noqa: S608 - ours
+        f"AND {c.PANE_START} < {now.until} AND ({c.BATCH} > {batch} OR {c.PANE_START} >= {first})",
+        panes=panes,
+    )
+    due = {window for row in rows for window in windows.of(row[c.PANE_START]) if window.end <= now.until}
+    return [(window.start, window.end) for window in due]
+
+
+def _has_panes_after(tables: CurrentTables, name: str, batch: int, until: int) -> bool:
+    panes = tables.find(PANES.name)
+    if panes is None:
+        return False
+    condition = f"{c.REPORT} = '{name}' AND {c.BATCH} > {batch} AND {c.BATCH} <= {until}"
+    return bool(rows_of(f"SELECT {c.BATCH} FROM panes WHERE {condition} LIMIT 1", panes=panes))  # noqa: S608 - ours
+
+
+def _watermark_at(tables: CurrentTables, batch: int) -> int:
+    """Returns the watermark of a committed batch as a number."""
+    ledger = tables.find(LEDGER.name)
+    if not batch or ledger is None:
+        return rules.NO_WATERMARK
+    sql = f"SELECT max({c.WATERMARK}) AS watermark FROM ledger WHERE {c.BATCH} = {batch}"  # noqa: S608 - our own number
+    return rules.as_number(rows_of(sql, ledger=ledger)[0]["watermark"])
+
+
+def _totals(tables: CurrentTables, summary: LedgerSummary, beginnings: Beginnings) -> Progress | None:
+    """Returns the progress of `user_totals`; None unless it has all users since the first opening."""
+    table = tables.find(USER_TOTALS.name)
+    if table is None or summary.policy.totals is None or beginnings.since[UserTotals.name] != _START:
+        return None
+    published = version_of(table, PUBLISHED_APP)
+    is_pending = _has_panes_after(tables, UserTotals.name, published, summary.batch)
+    until = _watermark_at(tables, published) if is_pending else rules.as_number(summary.watermark)
+    return Progress(published if is_pending else summary.batch, until, rules.NO_WATERMARK)
+
+
+def _beginning(tables: CurrentTables, reports: Sequence[Report], progress: dict[str, Progress]) -> int | None:
+    """Returns the start of the first window with an event, as the shortest windows have it; None without windows."""
+    firsts = dict[str, int]()
+    for report in reports:
+        table = tables.find(report.name)
+        if table is not None and not report.where and (first := lowest(table, c.WINDOW_START)) is not None:
+            firsts[report.name] = ms_of(first)
+    timed = [report.name for report in reports if tumbles(report) and report.name in firsts]
+    whole = [firsts[name] for name in timed if progress[name].since == _START]
+    return max(whole, default=min(firsts.values(), default=None))

@@ -1,0 +1,70 @@
+"""The answer to a question about a period: figures, a series and breakdowns, each with its state. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tidemark.pipeline.reading.periods.breakdowns import breakdowns_of
+from tidemark.pipeline.reading.periods.figures import Bar, Breakdown, Coverage, Figure
+from tidemark.pipeline.reading.periods.instant_figures import NEW_VISITORS, InstantFigures
+from tidemark.pipeline.reading.periods.period import Compare, Period, compared_with
+from tidemark.pipeline.reading.periods.reasons import Reasons
+from tidemark.pipeline.reading.periods.series import series_of
+from tidemark.pipeline.reading.periods.sources import Sources
+from tidemark.pipeline.reading.periods.store import Store
+from tidemark.pipeline.reading.periods.window_figures import EXACT_ROWS, Asked, WindowFigures
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: a resolved period, a comparison, and a page; empty for the whole site."""
+
+    period: Period
+    compare: Compare = Compare.NONE
+    page_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """The answer; times in milliseconds since 1970."""
+
+    question: Question
+    coverage: Coverage
+    """Of page views."""
+    final_until: int
+    """Every window of page views that ends at or before it is closed."""
+    watermark: int | None
+    committed_at: int | None
+    figures: Mapping[str, Figure]
+    series: list[Bar]
+    breakdowns: Mapping[str, Breakdown]
+
+
+def traffic_of(question: Question, sources: Sources, store: Store, now: int, exact_rows: int = EXACT_ROWS) -> Traffic:
+    """Returns the answer from the published windows in `store`.
+
+    `now` (ms) is the clock, by which a period that has not started is told from one that is empty; no state uses it.
+    """
+    asked = Asked(question.period, compared_with(question.period, question.compare), question.page_url or None)
+    reasons = Reasons(question.period, sources, now)
+    windows = WindowFigures(asked, sources, store, reasons, exact_rows)
+    instants = InstantFigures(asked, sources, store, reasons)
+    visits = instants.visits()
+    tiling, coverage = windows.covered
+    return Traffic(
+        question=question,
+        coverage=coverage,
+        final_until=max(tiling.start, tiling.final_until),
+        watermark=sources.watermark,
+        committed_at=sources.committed_at,
+        figures={
+            "visitors": windows.visitors(),
+            "visits": visits["visits"],
+            "page_views": windows.sum_of("page_views"),
+            "clicks": windows.sum_of("clicks"),
+            "bounce_rate": visits["bounce_rate"],
+            "visit_seconds": visits["visit_seconds"],
+            NEW_VISITORS: instants.new_visitors(),
+        },
+        series=series_of(windows),
+        breakdowns=breakdowns_of(windows, replace(instants, asked=replace(asked, other=None))),
+    )

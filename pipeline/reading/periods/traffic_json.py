@@ -1,0 +1,150 @@
+"""The public forms of an answer: an object for JSON, and rows for CSV. docs/dashboard.md documents both."""
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any, Final
+
+from tidemark.pipeline.reading.periods.figures import Bar, Breakdown, Compared, Coverage, Figure, State
+from tidemark.pipeline.reading.periods.period import Period
+from tidemark.pipeline.reading.periods.reasons import iso
+from tidemark.pipeline.reading.periods.traffic import Traffic
+from tidemark.pipeline.reading.shell_output import harmless_lines
+
+ERROR: Final = 0.016
+"""The relative standard error of estimated visitors."""
+COLUMNS: Final = (
+    *("part", "key", "start", "end", "measure", "value", "exact", "state", "covered_from", "covered_until"),
+    *("may_change_until", "reason", "compared_value", "compared_with", "compared_start", "compared_end", "change"),
+)
+"""The columns of the CSV."""
+_STATES: Final = ("state", "covered_from", "covered_until", "may_change_until", "reason")
+_BARS: Final = {"page_views": "covered_until", "visitors": "visitors_covered_until"}
+"""The numbers of a bar, and what has the time that they cover."""
+_REST: Final = "(rest)"
+"""The key of the row of a breakdown with the sums of all values that have no row."""
+Json = dict[str, Any]
+
+
+def as_json(traffic: Traffic) -> Json:
+    """Returns the object of `/traffic.json`; times are ISO texts with the offset of the period's zone."""
+    period = traffic.question.period
+    return {
+        "period": {
+            "start": iso(period.start, period),
+            "end": iso(period.end, period),
+            "zone": period.zone.key,
+            "compare": traffic.question.compare,
+            "page_url": traffic.question.page_url or None,
+            **_coverage(traffic.coverage, period),
+            "final_until": _iso(traffic.final_until, period) if traffic.coverage.state is not State.UNKNOWN else None,
+            "watermark": _iso(traffic.watermark, period),
+            "committed_at": _iso(traffic.committed_at, period),
+        },
+        "figures": {name: _figure(figure, period) for name, figure in traffic.figures.items()},
+        "series": [_bar(bar, period) for bar in traffic.series],
+        "breakdowns": {name: _breakdown(breakdown, period) for name, breakdown in traffic.breakdowns.items()},
+    }
+
+
+def as_csv(traffic: Traffic) -> str:
+    """Returns the CSV of `/traffic.csv`: a line for each number, harmless to spreadsheets."""
+    text = io.StringIO()
+    rows = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    rows.writeheader()
+    rows.writerows(_rows(as_json(traffic)))
+    return "".join(harmless_lines(text.getvalue().splitlines(keepends=True), "csv"))
+
+
+def _rows(answer: Json) -> Iterator[Json]:
+    period = {name: answer["period"][name] for name in ("start", "end")}
+    for name, figure in answer["figures"].items():
+        yield from _figure_rows(name, figure, period)
+    for bar in answer["series"]:
+        for name, until in _BARS.items():
+            bounds = {key: bar[key] for key in ("start", "end", "state")}
+            yield {"part": "series", "measure": name, "value": bar[name], **bounds, "covered_until": bar[until]}
+    for name, breakdown in answer["breakdowns"].items():
+        shared = {"part": name, **period, **{key: breakdown[key] for key in _STATES}}
+        rest = [{"key": _REST, **breakdown["rest"]}] if breakdown["rest_rows"] else []
+        for listed in [*breakdown["rows"], *rest]:
+            numbers = {measure: value for measure, value in listed.items() if measure != "key"}
+            for measure, value in numbers.items():
+                yield {**shared, "key": listed["key"], "measure": measure, "value": value}
+
+
+def _figure_rows(name: str, figure: Json, period: Json) -> Iterator[Json]:
+    compared = figure["compared"] or {}
+    sides = {f"compared_{key}": compared.get(key) for key in ("value", "with", "start", "end")}
+    row = {**period, **{key: figure[key] for key in _STATES}, "part": "figure", "exact": str(figure["exact"]).lower()}
+    yield {**row, "measure": name, "value": figure["value"], **sides, "change": compared.get("change")}
+    for more in ("mean", "still_going"):
+        if more in figure:
+            yield {**row, "measure": f"{name}.{more}", "value": figure[more]}
+
+
+def _figure(figure: Figure, period: Period) -> Json:
+    estimate = {} if figure.is_exact else {"error": ERROR}
+    return {
+        "value": figure.value,
+        "exact": figure.is_exact,
+        **estimate,
+        **figure.more,
+        **_coverage(figure.coverage, period),
+        "compared": _compared(figure.compared, period),
+    }
+
+
+def _compared(compared: Compared | None, period: Period) -> Json | None:
+    if compared is None:
+        return None
+    is_known = compared.state is not State.UNKNOWN
+    return {
+        "value": compared.value,
+        "start": iso(compared.start, period),
+        "end": iso(compared.end, period),
+        "state": compared.state,
+        "with": compared.own,
+        "until": iso(compared.own_end, period) if is_known else None,
+        "change": compared.change,
+        "reason": compared.reason or None,
+    }
+
+
+def _coverage(coverage: Coverage, period: Period) -> Json:
+    is_known = coverage.state is not State.UNKNOWN
+    return {
+        "state": coverage.state,
+        "covered_from": iso(coverage.start, period) if is_known else None,
+        "covered_until": iso(coverage.until, period) if is_known else None,
+        "may_change_until": _iso(coverage.may_change_until, period),
+        "reason": coverage.reason or None,
+    }
+
+
+def _bar(bar: Bar, period: Period) -> Json:
+    is_known = bar.coverage.state is not State.UNKNOWN
+    return {
+        "start": iso(bar.start, period),
+        "end": iso(bar.end, period),
+        "page_views": bar.page_views,
+        "visitors": bar.visitors,
+        "state": bar.coverage.state,
+        "covered_until": iso(bar.coverage.until, period) if is_known else None,
+        "visitors_covered_until": _iso(bar.visitors_until, period),
+    }
+
+
+def _breakdown(breakdown: Breakdown, period: Period) -> Json:
+    overlap = {"visitors": "a visitor may be in several rows"} if breakdown.has_overlap else {}
+    return {
+        "rows": [{"key": row.key, **row.values} for row in breakdown.rows],
+        "rest": dict(breakdown.rest),
+        "rest_rows": breakdown.rest_rows,
+        **({"overlap": overlap} if overlap else {}),
+        **_coverage(breakdown.coverage, period),
+    }
+
+
+def _iso(instant: int | None, period: Period) -> str | None:
+    return None if instant is None else iso(instant, period)

@@ -1,0 +1,132 @@
+"""Tables in plain Python: the rows of windows that have fired, from the events that each report accepted."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from statistics import mean, median
+
+from tests.periods.raw_case import Raw, RawCase, Visit
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.lateness import closed_until
+from tidemark.pipeline.reading.periods.sources import Progress, Sources, Visits, sources_of
+from tidemark.pipeline.reading.periods.store import Runs, Top, VisitSums
+from tidemark.pipeline.reading.periods.tiling import Level, tumbles
+
+Row = tuple[int, int, Raw]
+"""Start and end of a window, and an event that it counts."""
+
+
+class PlainStore:
+    """Answers from the rows of a case."""
+
+    def __init__(self, case: RawCase) -> None:
+        self._case = case
+        self._rows = {report.name: self._published(report.name) for report in case.reports if tumbles(report)}
+
+    @property
+    def sources(self) -> Sources:
+        """The progress of each report, without a delay of publication."""
+        case = self._case
+        watermark = rules.as_number(case.watermark)
+        progress = {
+            report.name: Progress(1, watermark, closed_until(report, case.watermark), case.since.get(report.name, 0))
+            for report in case.reports
+        }
+        return sources_of(case.reports, progress, None, self.beginning, case.watermark, None)
+
+    @property
+    def beginning(self) -> int | None:
+        """The start of the first window with an event."""
+        whole = [name for name in self._rows if name not in self._case.since and not self._case.report(name).where]
+        firsts = {
+            name: min(start for start, _, _ in rows)
+            for name, rows in self._rows.items()
+            if rows and not self._case.report(name).where
+        }
+        timed = [firsts[name] for name in whole if name in firsts]
+        return max(timed, default=min(firsts.values(), default=None))
+
+    def sums(self, runs: Runs, page: str | None) -> dict[str, int]:
+        return _counts([event for _, _, event in self._of(runs, page)])
+
+    def by_window(self, level: Level, start: int, end: int, page: str | None) -> dict[int, int]:
+        rows = [row for row in self._rows[level.report.name] if start <= row[0] and row[1] <= end]
+        rows = [row for row in rows if page in (None, row[2].page)]
+        return {at: sum(not event.is_click for _, to, event in rows if to == at) for at in {row[1] for row in rows}}
+
+    def user_rows(self, runs: Runs) -> int:
+        return len({(start, end, event.user) for start, end, event in self._of(runs, None)})
+
+    def users(self, runs: Runs) -> int:
+        return len({event.user for _, _, event in self._of(runs, None)})
+
+    def users_by_bar(self, bars: Sequence[Runs]) -> list[int]:
+        return [self.users(bar) for bar in bars]
+
+    def estimate(self, runs: Runs, page: str | None) -> int:
+        return len({event.user for _, _, event in self._of(runs, page)})
+
+    def estimates(self, runs: Runs, pages: Collection[str]) -> dict[str, int]:
+        return {page: self.estimate(runs, page) for page in pages}
+
+    def top(self, runs: Runs, key: str, most: int, page: str | None) -> Top:
+        events = [event for _, _, event in self._of(runs, page)]
+        name = {"user_id": "user", "page_url": "page"}[key]
+        values = {getattr(event, name) for event in events}
+        rows = {value: _counts([event for event in events if getattr(event, name) == value]) for value in values}
+        ordered = sorted(rows.items(), key=lambda row: (-row[1]["page_views"], -row[1]["clicks"], row[0]))
+        return Top(ordered[:most], _counts(events), len(rows))
+
+    def visits(self, visits: Visits, start: int, end: int, page: str | None) -> VisitSums:
+        began, watermark = self._began(visits, start, end, page), rules.as_number(self._case.watermark)
+        ended = [visit for visit in began if visit.end <= watermark]
+        seconds = [visit.seconds for visit in ended]
+        return VisitSums(
+            visits=len(began),
+            going=len(began) - len(ended),
+            bounced=sum(visit.bounced for visit in ended),
+            median_s=median(seconds) if seconds else None,
+            mean_s=mean(seconds) if seconds else None,
+            unfinal=sum(visit.end > visits.progress.closed for visit in began),
+            last_end=max((visit.end for visit in began), default=0),
+        )
+
+    def top_visits(
+        self, visits: Visits, text: str, span: tuple[int, int], most: int, page: str | None, *, ended: bool
+    ) -> Top:
+        watermark = rules.as_number(self._case.watermark)
+        began = [visit for visit in self._began(visits, *span, page) if not ended or visit.end <= watermark]
+        counts = Counter(visit.entry if text == "entry_page" else visit.exit for visit in began)
+        rows = [(key, {"visits": count}) for key, count in sorted(counts.items(), key=lambda row: (-row[1], row[0]))]
+        return Top(rows[:most], {"visits": len(began)}, len(rows))
+
+    def new_users(self, start: int, end: int) -> int:
+        raise AssertionError((start, end))
+
+    def _began(self, visits: Visits, start: int, end: int, page: str | None) -> list[Visit]:
+        every = self._case.visits(visits.report)
+        return [visit for visit in every if start <= visit.start < end and page in (None, visit.entry)]
+
+    def _of(self, runs: Runs, page: str | None) -> list[Row]:
+        return [
+            row
+            for run in runs
+            for row in self._rows[run.level.report.name]
+            if run.start <= row[0] and row[1] <= run.end and page in (None, row[2].page)
+        ]
+
+    def _published(self, name: str) -> list[Row]:
+        report, watermark = self._case.report(name), rules.as_number(self._case.watermark)
+        return [
+            (window.start, window.end, event)
+            for event in self._case.events
+            for window in report.windows.of(event.time)
+            if event.is_in_time(window.end, report.allowed_lateness_ms)
+            and window.end <= watermark
+            and window.start >= self._case.since.get(name, 0)
+            and (not report.where or event.is_click)
+        ]
+
+
+def _counts(events: Sequence[Raw]) -> dict[str, int]:
+    clicks = sum(event.is_click for event in events)
+    return {"page_views": len(events) - clicks, "clicks": clicks}

@@ -1,0 +1,294 @@
+"""`/traffic.json`, `/traffic.csv` and `tidemark report --period`, over a warehouse as the service writes it."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from tests.dashboard.scene import Served, hanging, serving
+from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
+from tidemark.pipeline.cli import main
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.user_totals import UserTotals
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.reading.periods.ask import Words
+from tidemark.pipeline.reading.periods.period_report import period_traffic
+from tidemark.pipeline.reading.periods.traffic_json import COLUMNS
+
+pytestmark = pytest.mark.slow
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+BERLIN = "Europe/Berlin"
+SKETCHES = ("page_views", "clicks", "unique_users")
+REPORTS = (
+    Report("by_minute", Grid(MINUTE, MINUTE), MINUTE, keys=()),
+    Report("by_hour", Calendar(HOUR, BERLIN), MINUTE, keys=(), measures=SKETCHES),
+    Report("by_day", Calendar(DAY, BERLIN), MINUTE, keys=(), measures=SKETCHES),
+    Report("users_by_hour", Calendar(HOUR, BERLIN), MINUTE),
+    Report("users_by_day", Calendar(DAY, BERLIN), MINUTE),
+    Report("pages_by_hour", Calendar(HOUR, BERLIN), MINUTE, keys=("page_url",), measures=SKETCHES),
+    Report("visits", Sessions(30 * MINUTE), MINUTE, measures=("page_views", "clicks", "duration_ms", "bounced")),
+)
+FIRST, SECOND, THIRD = "2024-05-01", "2024-05-02", "2024-05-03"
+FORMULA = "=cmd|' /C calc'!A0"
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """From noon UTC of the first day to 02:39 of the third in Berlin: every two hours three events of ann and bob.
+
+    At midnight in Berlin (720 minutes after noon less two hours) another day starts.
+    """
+    folder = tmp_path_factory.mktemp("traffic")
+    policy = replace(POLICY, reports=REPORTS, totals=UserTotals(30 * MINUTE, MINUTE))
+    site = Site(folder, policy, committed_at=NOON).open()
+    for minute in range(0, 36 * 60, 120):
+        site.batch(Event(minute), Event(minute + 1, page="/a", click=True), Event(minute + 40, "bob", FORMULA))
+    site.batch(Event(36 * 60 - 1, "cid"), Event(36 * 60 + 39, "cid"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(warehouse: Path) -> Iterator[Served]:
+    with serving(warehouse) as page:
+        yield page
+
+
+def asked(served: Served, question: str) -> dict[str, Any]:
+    answer = served.get(f"/traffic.json?{question}")
+    assert answer.status == 200, answer.text
+    assert answer.headers["Content-Type"] == "application/json"
+    found: dict[str, Any] = json.loads(answer.text)
+    return found
+
+
+def day(date: str) -> str:
+    return f"period={date}..{date}"
+
+
+def test_a_whole_day_has_the_figures_of_its_events(served: Served) -> None:
+    answer = asked(served, day(SECOND))
+    period, figures = answer["period"], answer["figures"]
+    assert (period["start"], period["end"], period["zone"]) == (
+        f"{SECOND}T00:00:00+02:00",
+        f"{THIRD}T00:00:00+02:00",
+        BERLIN,
+    )
+    assert (period["state"], period["final_until"]) == ("final", period["end"])
+    # Twelve times ann's visit with two events and bob's single view, and cid's last event but one.
+    assert {name: figure["value"] for name, figure in figures.items()} == {
+        "visitors": 2,
+        "visits": 24,
+        "page_views": 24,
+        "clicks": 12,
+        "bounce_rate": 0.5,
+        "visit_seconds": 30.0,
+        "new_visitors": 0,
+    }
+    assert {figure["state"] for figure in figures.values()} == {"final"}
+    assert figures["visit_seconds"]["mean"] == 30.0
+    assert [bar["page_views"] for bar in answer["series"]] == [2, 0] * 12
+    assert [bar["visitors"] for bar in answer["series"]] == [2, 0] * 12
+    assert answer["breakdowns"]["users"]["rows"] == [
+        {"key": "ann", "page_views": 12, "clicks": 12},
+        {"key": "bob", "page_views": 12, "clicks": 0},
+    ]
+
+
+def test_a_day_that_has_not_ended_covers_the_windows_that_have_fired(served: Served) -> None:
+    answer = asked(served, f"{day(THIRD)}&compare=previous")
+    period, figures = answer["period"], answer["figures"]
+    assert (period["state"], period["covered_until"]) == ("so far", f"{THIRD}T02:39:00+02:00")
+    views, visitors = figures["page_views"], figures["visitors"]
+    assert (views["value"], views["covered_until"]) == (3, period["covered_until"])
+    # Hours are the shortest windows with users.
+    assert (visitors["value"], visitors["covered_until"]) == (3, f"{THIRD}T02:00:00+02:00")
+    assert (views["compared"]["value"], views["compared"]["with"]) == (3, 3)
+    assert views["compared"]["end"] == f"{SECOND}T02:39:00+02:00"
+    assert visitors["compared"] == {
+        "value": 2,
+        "with": 3,
+        "start": f"{SECOND}T00:00:00+02:00",
+        "end": f"{SECOND}T02:00:00+02:00",
+        "until": f"{THIRD}T02:00:00+02:00",
+        "state": "final",
+        "change": 0.5,
+        "reason": None,
+    }
+    assert (figures["visits"]["value"], figures["visits"]["still_going"]) == (3, 0)
+    assert answer["series"][5] == {
+        "start": f"{THIRD}T05:00:00+02:00",
+        "end": f"{THIRD}T06:00:00+02:00",
+        "page_views": None,
+        "visitors": None,
+        "state": "unknown",
+        "covered_until": None,
+        "visitors_covered_until": None,
+    }
+
+
+def test_what_was_before_the_first_event_is_unknown_and_not_0(served: Served) -> None:
+    figures = asked(served, f"{day(FIRST)}&compare=previous")["figures"]
+    assert figures["page_views"]["value"] == 10
+    assert figures["page_views"]["covered_from"] == f"{FIRST}T14:00:00+02:00"
+    assert figures["page_views"]["compared"]["value"] is None
+    assert "it starts before the first event, of" in figures["page_views"]["compared"]["reason"]
+    before = asked(served, day("2024-04-30"))
+    assert {figure["state"] for figure in before["figures"].values()} == {"unknown"}
+    assert "it is before the first event, of 2024-05-01T14:00:00+02:00" in before["period"]["reason"]
+
+
+def test_a_day_after_the_watermark_says_where_that_is(served: Served) -> None:
+    reason = asked(served, day("2024-05-04"))["period"]["reason"]
+    assert reason == f"the watermark has not passed the first window of the period: it is at {THIRD}T02:39:00+02:00"
+
+
+def test_another_zone_is_tiled_where_windows_fit_it_and_else_refused_in_a_sentence(served: Served) -> None:
+    figures = asked(served, f"{day(SECOND)}&zone=Asia/Kolkata")["figures"]
+    assert figures["page_views"]["value"] == 24
+    assert figures["visitors"]["value"] is None
+    assert "no windows of the reports fit the days of Asia/Kolkata" in figures["visitors"]["reason"]
+    assert asked(served, f"{day(SECOND)}&zone=America/New_York")["figures"]["visitors"]["value"] == 3
+
+
+def test_a_page_has_figures_of_its_own(served: Served) -> None:
+    answer = asked(served, f"{day(SECOND)}&page_url=/a")
+    figures = answer["figures"]
+    assert (figures["page_views"]["value"], figures["clicks"]["value"]) == (0, 12)
+    assert (figures["visitors"]["value"], figures["visitors"]["exact"], figures["visitors"]["error"]) == (
+        1,
+        False,
+        0.016,
+    )
+    assert "leave out page_url" in figures["new_visitors"]["reason"]
+    assert [row["key"] for row in answer["breakdowns"]["pages"]["rows"]] == ["/a"]
+    assert "users" not in answer["breakdowns"]
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("period=8d", "'8d' is no period: write today, yesterday, 7d"),
+        ("compare=month", "compare is 'month': write none, previous, week, year"),
+        ("zone=Mars/Base", "there is no time zone 'Mars/Base'"),
+        ("perod=7d", "there is no parameter 'perod': the parameters are period, compare, zone, page_url"),
+        ("period=7d&period=28d", "a parameter is given twice: leave one out"),
+        (f"page_url={'a' * 9000}", "page_url has 9,000 characters: at most 8,192 are allowed"),
+        ("period=2011-12-30..2011-12-30&zone=Pacific/Apia", "Pacific/Apia had no 2011-12-30"),
+    ],
+)
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_a_question_that_cannot_be_is_refused_in_a_sentence(
+    served: Served, form: str, question: str, sentence: str
+) -> None:
+    answer = served.get(f"/traffic.{form}?{question}")
+    assert answer.status == 400
+    assert sentence in json.loads(answer.text)["error"]
+
+
+def test_answers_have_the_headers_of_pages_and_need_the_token(served: Served, warehouse: Path) -> None:
+    page, answer = served.get("/"), served.get(f"/traffic.csv?{day(SECOND)}")
+    for name in ("Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "Cache-Control"):
+        assert page.headers[name] == answer.headers[name]
+    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
+    with serving(warehouse, token="t" * 16) as guarded:
+        assert guarded.ask("/traffic.json").status == 401
+        assert guarded.get(f"/traffic.json?{day(SECOND)}", Authorization=f"Bearer {'t' * 16}").status == 200
+
+
+def test_the_csv_has_a_line_for_each_number_and_no_formulas(served: Served) -> None:
+    text = served.get(f"/traffic.csv?{day(SECOND)}&compare=previous").text
+    lines = [*csv.DictReader(io.StringIO(text))]
+    assert [*lines[0]] == [*COLUMNS]
+    views = [line for line in lines if (line["part"], line["measure"]) == ("figure", "page_views")]
+    assert [(line["value"], line["state"], line["exact"]) for line in views] == [("24", "final", "true")]
+    keys = {line["key"]: line["value"] for line in lines if (line["part"], line["measure"]) == ("pages", "page_views")}
+    assert keys == {"/": "12", "/a": "0", f"'{FORMULA}": "12"}
+
+
+def test_a_store_that_hangs_is_no_answer(warehouse: Path) -> None:
+    with serving(warehouse) as page, hanging(warehouse):
+        answer = page.ask(f"/traffic.json?{day(SECOND)}")
+        assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
+        assert "store has not answered yet" in json.loads(answer.text)["error"]
+
+
+def test_before_the_first_batch_there_is_no_answer(tmp_path: Path) -> None:
+    with serving(tmp_path) as page:
+        answer = page.get("/traffic.json")
+    assert (answer.status, json.loads(answer.text)["error"][:31]) == (404, "No batch was committed yet: the")
+
+
+def test_the_verb_writes_what_the_page_answers(
+    served: Served, warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ("--warehouse", str(warehouse))
+    assert main(["report", *where, "--period", f"{SECOND}..{SECOND}", "--compare", "previous", "--complete"]) == 0
+    assert json.loads(capsys.readouterr().out) == asked(served, f"{day(SECOND)}&compare=previous")
+    assert main(["report", *where, "--day", SECOND, "--format", "csv", "--output", str(tmp_path / "day.csv")]) == 0
+    assert (tmp_path / "day.csv").read_text() == served.get(f"/traffic.csv?{day(SECOND)}").text
+
+
+def test_the_verb_ends_with_code_4_for_a_period_that_is_not_complete(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    period = ("--warehouse", str(warehouse), "--period", f"{THIRD}..{THIRD}")
+    assert main(["report", *period]) == 0
+    assert main(["report", *period, "--complete", "--zone", "UTC"]) == 4
+    said = capsys.readouterr()
+    assert json.loads(said.out.partition("\n}\n")[2])["period"]["zone"] == "UTC"
+    assert "tidemark: the period is not complete: its figures cover the time until the watermark only." in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--day", "today", "--period", "7d"], "--day and --period are two periods"),
+        (["--wait"], "are for figures: add --format json or csv"),
+        (["--period", "7d", "--format", "html"], "are for figures: add --format json or csv"),
+        (["--period", "8d"], "'8d' is no period"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    warehouse: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    assert main(["report", "--warehouse", str(warehouse), *arguments]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_the_verb_waits_until_the_watermark_has_passed_the_period(tmp_path: Path) -> None:
+    site = Site(tmp_path, replace(POLICY, reports=REPORTS, totals=None), committed_at=NOON).open()
+    site.batch(Event(1), Event(2, "bob"))
+    steps: Iterator[Event] = iter([Event(60), Event(12 * 60)])
+    words = replace(Words.checked(f"{FIRST}..{FIRST}", "none", "", ""), zone=ZoneInfo(BERLIN))
+    traffic = period_traffic(
+        str(tmp_path), words, waits=True, clock=lambda: NOON, pause=lambda _: site.batch(next(steps))
+    )
+    assert traffic.figures["page_views"].value == 3
+    assert next(steps, None) is None
+
+
+def test_a_commit_that_is_not_published_yet_is_not_covered(tmp_path: Path) -> None:
+    """The watermark passes an hour and a minute, whose rows are not in the tables before their publication."""
+    site = Site(tmp_path, replace(POLICY, reports=REPORTS, totals=None), committed_at=NOON).open()
+    site.batch(Event(1), Event(58))
+    words = replace(Words.checked(f"{FIRST}..{FIRST}", "none", "", ""), zone=ZoneInfo(BERLIN))
+
+    def covered() -> tuple[Any, ...]:
+        figures = period_traffic(str(tmp_path), words, waits=False, clock=lambda: NOON).figures
+        coverage = figures["page_views"].coverage
+        return figures["page_views"].value, (coverage.until - NOON) / MINUTE, figures["visits"].value
+
+    assert covered() == (1, 58, 1)
+    site.batch(Event(61, "bob"), Event(59, "cid"), publish=False)
+    assert covered() == (1, 58, 1)
+    site.publish_again()
+    assert covered() == (3, 61, 3)
