@@ -13,6 +13,7 @@ from deltalake import DeltaTable
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.reports import Report, view_name
+from tidemark.pipeline.reading.site_views import site_views
 from tidemark.pipeline.results.layout import stored_report, stored_reports
 from tidemark.pipeline.results.live_view import live_sql
 from tidemark.pipeline.tables.dictionary import about_live, comment_of, timestamp_comment
@@ -71,7 +72,9 @@ class View:
 
 
 def views(warehouse: str, engine: Engine) -> list[View]:
-    """Returns a view of each existing table for readers, and the live view of each report. Changes nothing.
+    """Returns a view of each existing table, the live view of each report, and those of a site. Changes nothing.
+
+    Some read views that are before them.
 
     Raises SetUpError if there is no warehouse.
     """
@@ -87,6 +90,7 @@ def views(warehouse: str, engine: Engine) -> list[View]:
             _live_view(report, live_sql(warehouse, report, engine, corrected=corrected, panes=panes))
             for report in reports
         ),
+        *(View(*view) for view in site_views([report.name for report in reports])),
     ]
 
 

@@ -41,7 +41,7 @@ class SiteSettings(Section):
     """Field or dimension with the URL of the page before, whose host is counted; empty: no such report. By default
     `referrer`, or nothing with fields of your own in `schemas.mapping`."""
     campaign: Annotated[str, Field(pattern=f"^({FIELD_NAME})?$"), "FIELD"] = ""
-    """Field or dimension with the campaign of a visit; by default visits have none."""
+    """Field or dimension with the campaign of a visit; by default visits have no campaign."""
 
     @model_validator(mode="after")
     def _zone_exists(self) -> Self:
@@ -51,7 +51,7 @@ class SiteSettings(Section):
 
 @dataclass(frozen=True, slots=True)
 class SiteReports:
-    """What `[site]` adds to the settings, by name."""
+    """The reports, dimensions and measures that `[site]` adds to the settings, by name."""
 
     reports: Mapping[str, ReportSettings]
     dimensions: Mapping[str, DimensionSettings]

@@ -8,7 +8,7 @@ from tests.periods.plain_store import PlainStore
 from tests.periods.raw_case import raw_case
 from tidemark.pipeline.reading.periods.figures import Figure
 from tidemark.pipeline.reading.periods.period import Compare, period_of
-from tidemark.pipeline.reading.periods.traffic import Question, traffic_of
+from tidemark.pipeline.reading.periods.period_traffic import PeriodQuestion, traffic_of
 
 
 def assert_equal_answers(seed: int) -> None:
@@ -16,7 +16,7 @@ def assert_equal_answers(seed: int) -> None:
     case, oracle = raw_case(seed), Oracle(raw_case(seed))
     store = PlainStore(case)
     period = period_of(case.period, ZoneInfo(case.zone), case.now)
-    traffic = traffic_of(Question(period, Compare(case.compare), case.page), store.sources, store, case.now)
+    traffic = traffic_of(PeriodQuestion(period, Compare(case.compare), case.page), store.sources, store, case.now)
     expected = {
         "visitors": oracle.visitors(case.page),
         "page_views": oracle.counts(False, case.page),

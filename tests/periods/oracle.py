@@ -1,9 +1,10 @@
 """The answer to a case by brute force from raw events, minute by minute, without the core's arithmetic of time.
 
 A minute of a span belongs to the longest window that contains it, lies within the span, is known and has fired. The
-span is covered up to the first minute that belongs to none.
+span is covered up to the first minute without such a window.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -88,7 +89,7 @@ class Oracle(WallClock):
         return self.case.since.get(report.name, 0)
 
     def _best(self, reports: Iterable[Report]) -> list[Report]:
-        """Of equal windows those of the report with the fewest keys, and known for longest; the longest first."""
+        """Returns of equal windows those of the report with the fewest keys, known for longest; the longest first."""
         best = dict[object, Report]()
         for report in sorted(reports, key=lambda report: (len(report.keys), self.since(report))):
             best.setdefault(report.windows, report)
@@ -133,14 +134,15 @@ class Oracle(WallClock):
     # Values.
 
     def events(self, cover: Cover, page: str) -> list[Raw]:
-        return [
-            event
-            for owner in cover.owners
-            for event in self.case.events
-            if owner.start <= event.time < owner.end
-            and event.is_in_time(owner.end, owner.report.allowed_lateness_ms)
-            and page in ("", event.page)
-        ]
+        """The events that the owners of their minutes accepted."""
+        starts, found = [owner.start for owner in cover.owners], list[Raw]()
+        for event in self.case.events:
+            if not cover.owners or not cover.start <= event.time < cover.until or page not in ("", event.page):
+                continue
+            owner = cover.owners[bisect_right(starts, event.time) - 1]
+            if event.is_in_time(owner.end, owner.report.allowed_lateness_ms):
+                found.append(event)
+        return found
 
     def is_closed(self, owner: Owner) -> bool:
         return owner.end + owner.report.allowed_lateness_ms <= self.watermark

@@ -7,9 +7,9 @@ from statistics import mean, median
 from tests.periods.raw_case import Raw, RawCase, Visit
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.lateness import closed_until
-from tidemark.pipeline.reading.periods.sources import Progress, Sources, Visits, sources_of
+from tidemark.pipeline.reading.periods.period_sources import ReportProgress, Sources, Visits, sources_of
 from tidemark.pipeline.reading.periods.store import Runs, Top, VisitSums
-from tidemark.pipeline.reading.periods.tiling import Level, tumbles
+from tidemark.pipeline.reading.periods.tiling import WindowLevel, tumbles
 
 Row = tuple[int, int, Raw]
 """Start and end of a window, and an event that it counts."""
@@ -28,7 +28,9 @@ class PlainStore:
         case = self._case
         watermark = rules.as_number(case.watermark)
         progress = {
-            report.name: Progress(1, watermark, closed_until(report, case.watermark), case.since.get(report.name, 0))
+            report.name: ReportProgress(
+                1, watermark, closed_until(report, case.watermark), case.since.get(report.name, 0)
+            )
             for report in case.reports
         }
         return sources_of(case.reports, progress, None, self.beginning, case.watermark, None)
@@ -48,7 +50,7 @@ class PlainStore:
     def sums(self, runs: Runs, page: str | None) -> dict[str, int]:
         return _counts([event for _, _, event in self._of(runs, page)])
 
-    def by_window(self, level: Level, start: int, end: int, page: str | None) -> dict[int, int]:
+    def by_window(self, level: WindowLevel, start: int, end: int, page: str | None) -> dict[int, int]:
         rows = [row for row in self._rows[level.report.name] if start <= row[0] and row[1] <= end]
         rows = [row for row in rows if page in (None, row[2].page)]
         return {at: sum(not event.is_click for _, to, event in rows if to == at) for at in {row[1] for row in rows}}

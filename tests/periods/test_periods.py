@@ -44,7 +44,7 @@ def test_the_zone_decides_which_day_is_today() -> None:
         ("2024-02-30..2024-03-01", "is no period"),
         ("2024-03-01", "is no period"),
         ("2024-03-02..2024-03-01", "the first day of 2024-03-02..2024-03-01 is after the last: swap them"),
-        ("2000-01-01..2024-01-01", "has 8767 days: ask for at most 1100"),
+        ("2000-01-01..2024-01-01", "has 8,767 days: ask for at most 1100"),
         ("1970-01-01..1970-01-02", "a period lies in the years 1971 to 9998"),
         ("9999-01-01..9999-01-02", "a period lies in the years 1971 to 9998"),
     ],

@@ -276,6 +276,29 @@ def test_the_verb_waits_until_the_watermark_has_passed_the_period(tmp_path: Path
     assert next(steps, None) is None
 
 
+def test_a_day_that_has_just_ended_may_still_change(tmp_path: Path) -> None:
+    site = Site(tmp_path, replace(POLICY, reports=REPORTS, totals=None), committed_at=NOON).open()
+    words = replace(Words.checked(f"{FIRST}..{FIRST}", "none", "", ""), zone=ZoneInfo(BERLIN))
+    midnight = 600  # of Berlin, in minutes after noon of UTC
+
+    def states() -> list[str]:
+        figures = period_traffic(str(tmp_path), words, waits=False, clock=lambda: NOON).figures
+        found = [figures[name].coverage for name in ("page_views", "visitors", "visits")]
+        changes = [(each.may_change_until - NOON) // MINUTE - midnight for each in found if each.may_change_until]
+        return [*(str(each.state) for each in found), *map(str, changes)]
+
+    site.batch(Event(1), Event(midnight - 1.5))
+    site.batch(Event(midnight - 0.5, "bob"))
+    assert states() == ["so far"] * 3
+    site.batch(Event(midnight + 0.5, "cid"))
+    # The lateness of the reports is a minute; a visit of the last second ends half an hour later.
+    assert states() == [*["complete"] * 3, "1", "1", "30"]
+    site.batch(Event(midnight + 1, "cid"))
+    assert states() == ["final", "final", "complete", "30"]
+    site.batch(Event(midnight + 31, "cid"))
+    assert states() == ["final"] * 3
+
+
 def test_a_commit_that_is_not_published_yet_is_not_covered(tmp_path: Path) -> None:
     """The watermark passes an hour and a minute, whose rows are not in the tables before their publication."""
     site = Site(tmp_path, replace(POLICY, reports=REPORTS, totals=None), committed_at=NOON).open()

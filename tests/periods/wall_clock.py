@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
 from zoneinfo import ZoneInfo
 
 from tests.periods.raw_case import HOUR, MINUTE
@@ -26,14 +27,11 @@ class WallClock:
         self.zone = ZoneInfo(zone)
 
     def wall(self, time: int, zone: ZoneInfo | None = None) -> datetime:
-        return datetime.fromtimestamp(time // 1000, UTC).astimezone(zone or self.zone).replace(tzinfo=None)
+        return _wall(time, zone or self.zone)
 
     def midnight(self, day: date, zone: ZoneInfo | None = None) -> int:
         """The first minute that a calendar shows the day."""
-        time = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000) - 15 * HOUR
-        while self.wall(time, zone).date() < day:
-            time += 5 * MINUTE
-        return time
+        return _midnight(day, zone or self.zone)
 
     def window(self, report: Report, time: int) -> Owner:
         windows = report.windows
@@ -44,28 +42,53 @@ class WallClock:
         if windows.size_ms > HOUR:
             day = self.wall(time, zone).date()
             return Owner(report, self.midnight(day, zone), self.midnight(day + timedelta(days=1), zone))
-        start, end = time - time % MINUTE, time - time % MINUTE + MINUTE
-        while not self._starts_hour(start, zone):
-            start -= MINUTE
-        while not self._starts_hour(end, zone):
-            end += MINUTE
-        return Owner(report, start, end)
-
-    def _starts_hour(self, time: int, zone: ZoneInfo) -> bool:
-        """Whether clocks show a whole hour, or jump over one, where they are put forward by less than to the next."""
-        now, before = self.wall(time, zone), self.wall(time - MINUTE, zone)
-        return now.minute == 0 or (now - before > timedelta(minutes=1) and now.hour != before.hour)
+        return Owner(report, *_hour(time - time % MINUTE, zone))
 
     def prefixes(self, day: date) -> dict[int, int]:
         """Returns for each minute of the day's clock the end of the times before it, if these start the day."""
-        start, end = self.midnight(day), self.midnight(day + timedelta(days=1))
-        clocks = [self.wall(time).hour * 60 + self.wall(time).minute for time in range(start, end, MINUTE)]
-        highest, found = -1, dict[int, int]()
-        lowest_after = [24 * 60] * (len(clocks) + 1)
-        for index in reversed(range(len(clocks))):
-            lowest_after[index] = min(clocks[index], lowest_after[index + 1])
-        for index in range(len(clocks) + 1):
-            for clock in range(highest + 1, lowest_after[index] + 1):
-                found.setdefault(clock, start + index * MINUTE)
-            highest = max(highest, clocks[index]) if index < len(clocks) else highest
-        return found
+        return _prefixes(day, self.zone)
+
+
+def _wall(time: int, zone: ZoneInfo) -> datetime:
+    return datetime.fromtimestamp(time // 1000, UTC).astimezone(zone).replace(tzinfo=None)
+
+
+@cache
+def _midnight(day: date, zone: ZoneInfo) -> int:
+    time = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() * 1000) - 15 * HOUR
+    while _wall(time, zone).date() < day:
+        time += 5 * MINUTE
+    return time
+
+
+@cache
+def _hour(minute: int, zone: ZoneInfo) -> tuple[int, int]:
+    """Returns the start and the end of the hour that contains a minute."""
+    start, end = minute, minute + MINUTE
+    while not _starts_hour(start, zone):
+        start -= MINUTE
+    while not _starts_hour(end, zone):
+        end += MINUTE
+    return start, end
+
+
+def _starts_hour(time: int, zone: ZoneInfo) -> bool:
+    """Returns whether clocks show a whole hour, or jump over one that they do not show."""
+    now, before = _wall(time, zone), _wall(time - MINUTE, zone)
+    return now.minute == 0 or (now - before > timedelta(minutes=1) and now.hour != before.hour)
+
+
+@cache
+def _prefixes(day: date, zone: ZoneInfo) -> dict[int, int]:
+    start, end = _midnight(day, zone), _midnight(day + timedelta(days=1), zone)
+    walls = [_wall(time, zone) for time in range(start, end, MINUTE)]
+    clocks = [wall.hour * 60 + wall.minute for wall in walls]
+    highest, found = -1, dict[int, int]()
+    lowest_after = [24 * 60] * (len(clocks) + 1)
+    for index in reversed(range(len(clocks))):
+        lowest_after[index] = min(clocks[index], lowest_after[index + 1])
+    for index in range(len(clocks) + 1):
+        for clock in range(highest + 1, lowest_after[index] + 1):
+            found.setdefault(clock, start + index * MINUTE)
+        highest = max(highest, clocks[index]) if index < len(clocks) else highest
+    return found

@@ -41,7 +41,7 @@ def check_reports(settings: Settings) -> Iterator[CheckResult]:
         is_chosen = settings.site.referrer is not None
         remedy = (
             "schemas.mapping has fields of your own: set site.referrer to the field or dimension with the page "
-            'before, or to "" if events have none'
+            'before, or to "" if events have no such field'
         )
         remedy = "site.referrer is empty" if is_chosen else remedy
         result = passed if is_chosen else warning

@@ -23,7 +23,7 @@ from tidemark.pipeline.reading.dashboard.shared_views import (
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary
 from tidemark.pipeline.reading.pages.table_reader import CurrentTables, TableReader
 from tidemark.pipeline.reading.periods.ask import Asker, BadQuestion, Words
-from tidemark.pipeline.reading.periods.traffic import Traffic
+from tidemark.pipeline.reading.periods.period_traffic import PeriodTraffic
 from tidemark.pipeline.reading.periods.traffic_json import as_csv, as_json
 from tidemark.pipeline.tables.store_errors import STORE_ERRORS, one_line
 
@@ -32,7 +32,7 @@ _QUARTER_MS: Final = 900_000
 _PATIENCE_S: Final = 10.0
 _PAUSE_S: Final = 0.05
 _DEFAULTS: Final = {"period": "today", "compare": "none", "zone": "", "page_url": ""}
-Write = Callable[[Traffic], str]
+Write = Callable[[PeriodTraffic], str]
 
 
 class TrafficAnswers:
@@ -66,13 +66,16 @@ class TrafficAnswers:
             return _failed(HTTPStatus.SERVICE_UNAVAILABLE, f"The tables cannot be read: {one_line(error)}")
         if view.trouble:  # figures that may be old are not given to a program, which reads no sentences
             return _failed(HTTPStatus.SERVICE_UNAVAILABLE, view.trouble)
-        traffic: Traffic | None = view.reading.content
+        traffic: PeriodTraffic | None = view.reading.content
         if traffic is None:
             return _failed(HTTPStatus.NOT_FOUND, "No batch was committed yet: the first page says what is missing.")
         return Response(await asyncio.to_thread(write, traffic), media_type=media_type)
 
     async def _look(self, address: str, read: ReadView) -> SharedView:
-        """Returns a view, for which a program waits longer than a page. Raises what `SharedViews.look` raises."""
+        """Returns a view as of the tables of now, for which a program waits longer than a page.
+
+        After that a reading that is a little older may be returned. Raises what `SharedViews.look` raises.
+        """
         patient_until, is_update = time.monotonic() + _PATIENCE_S, False
         while True:
             try:
@@ -81,12 +84,15 @@ class TrafficAnswers:
                 if time.monotonic() >= patient_until:
                     raise
             else:
-                if view.trouble != READ_AGAIN or time.monotonic() >= patient_until:
+                is_pending = view.question.asked_at is not None and view.trouble in ("", READ_AGAIN)
+                if not is_pending or time.monotonic() >= patient_until:
                     return view
             is_update = True  # a reading that was just made is due again only after its share of the time
             await asyncio.sleep(_PAUSE_S)
 
-    def _ask(self, words: Words, now: int, tables: CurrentTables, summary: LedgerSummary | None) -> Traffic | None:
+    def _ask(
+        self, words: Words, now: int, tables: CurrentTables, summary: LedgerSummary | None
+    ) -> PeriodTraffic | None:
         return self._asker.ask(words, tables, summary, now)
 
 

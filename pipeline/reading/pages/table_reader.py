@@ -68,16 +68,10 @@ class CurrentTables:
         if len(existing) < len(tables) - (CORRECTIONS.name not in existing):
             return []
         keys, within = _keys_sql(report.types, only), _within_sql(*span)
-        first = lowest(existing[PANES.name], c.BATCH, report=report.name)
-        newest = min(highest(existing[LEDGER.name], c.BATCH), until_batch)
-        stored = {report.stored(key): value for key, value in only.items()}
-        of_report = f"{c.REPORT} = '{report.name}'{_keys_sql({}, stored)}"
-        oldest = newest if first is None else min(first, newest)
         conditions = {
-            LEDGER.name: f"{c.BATCH} >= {oldest} AND {c.BATCH} <= {until_batch}",
-            PANES.name: of_report,
+            **_batches_sql(existing, report, until_batch),
+            **dict.fromkeys((PANES.name, CORRECTIONS.name), _of_report_sql(report, only)),
             report.name: f"{within}{keys}",
-            CORRECTIONS.name: of_report,
         }
         sql = _LIVE.format(
             tables=", ".join(
@@ -199,6 +193,20 @@ def _columns(name: str, report: Report) -> str:
     names = {report.name: report.keys, PANES.name: [*map(report.stored, report.keys)]}
     uncommented = ", ".join(f"nullif({key}, NULL) AS {key}" for key in names.get(name, ()))
     return f"* REPLACE ({uncommented})" if uncommented else "*"
+
+
+def _batches_sql(tables: Mapping[str, DeltaTable], report: Report, until: int) -> dict[str, str]:
+    """Returns the SQL condition of the ledger: batches up to `until` that panes of the report may have."""
+    first = lowest(tables[PANES.name], c.BATCH, report=report.name)
+    newest = min(highest(tables[LEDGER.name], c.BATCH), until)
+    oldest = newest if first is None else min(first, newest)
+    return {LEDGER.name: f"{c.BATCH} >= {oldest} AND {c.BATCH} <= {until}"}
+
+
+def _of_report_sql(report: Report, only: KeyValues) -> str:
+    """Returns the SQL condition of panes and corrections: of the report, and with these values of its keys."""
+    stored = {report.stored(key): value for key, value in only.items()}
+    return f"{c.REPORT} = '{report.name}'{_keys_sql({}, stored)}"
 
 
 def _keys_sql(types: Mapping[str, Type], only: KeyValues) -> str:

@@ -4,17 +4,18 @@ from dataclasses import dataclass, field
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from tidemark.command_line.counts import counted
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.calendar import Calendar
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary
 from tidemark.pipeline.reading.pages.table_reader import CurrentTables
 from tidemark.pipeline.reading.periods.period import Compare, checked_period, period_of
+from tidemark.pipeline.reading.periods.period_sources import Sources
 from tidemark.pipeline.reading.periods.period_tables import PeriodTables
-from tidemark.pipeline.reading.periods.sources import Sources
+from tidemark.pipeline.reading.periods.period_traffic import PeriodQuestion, PeriodTraffic, traffic_of
 from tidemark.pipeline.reading.periods.table_progress import Beginnings, sources_in
 from tidemark.pipeline.reading.periods.tiling import tumbles
-from tidemark.pipeline.reading.periods.traffic import Question, Traffic, traffic_of
 from tidemark.pipeline.settings.report_settings import zone_of
 
 _LONGEST_URL: Final = 8_192
@@ -41,7 +42,9 @@ class Words:
         if compare not in tuple(Compare):
             raise BadQuestion(f"compare is {compare[:40]!r}: write {', '.join(Compare)}")
         if len(page_url) > _LONGEST_URL:
-            raise BadQuestion(f"page_url has {len(page_url):,} characters: at most {_LONGEST_URL:,} are allowed")
+            raise BadQuestion(
+                f"page_url has {counted(len(page_url), 'character')}: at most {_LONGEST_URL:,} are allowed"
+            )
         try:
             return cls(checked_period(period), Compare(compare), zone_of(zone) if zone else None, page_url)
         except ValueError as error:
@@ -54,7 +57,7 @@ class Asker:
 
     _beginnings: Beginnings | None = field(default=None)
 
-    def ask(self, words: Words, tables: CurrentTables, summary: LedgerSummary | None, now: int) -> Traffic | None:
+    def ask(self, words: Words, tables: CurrentTables, summary: LedgerSummary | None, now: int) -> PeriodTraffic | None:
         """Returns the answer at the clock `now` (ms); None before the first batch.
 
         Raises BadQuestion for a day that the zone skipped.
@@ -67,7 +70,7 @@ class Asker:
             period = period_of(words.period, zone, now)
         except ValueError as error:
             raise BadQuestion(str(error)) from error
-        question = Question(period, words.compare, words.page_url)
+        question = PeriodQuestion(period, words.compare, words.page_url)
         return traffic_of(question, sources, PeriodTables(tables), now)
 
     def sources(self, tables: CurrentTables, summary: LedgerSummary) -> Sources:

@@ -6,21 +6,21 @@ from functools import partial
 from typing import Final
 
 from tidemark.pipeline import columns as c
-from tidemark.pipeline.reading.periods.figures import Breakdown, Coverage, Listed, State, coverage_of
+from tidemark.pipeline.reading.periods.figures import Breakdown, Coverage, FigureState, Listed, coverage_of
 from tidemark.pipeline.reading.periods.instant_figures import InstantFigures
-from tidemark.pipeline.reading.periods.sources import ENTRY_PAGE, EXIT_PAGE, Visits
+from tidemark.pipeline.reading.periods.period_sources import ENTRY_PAGE, EXIT_PAGE, Visits
 from tidemark.pipeline.reading.periods.store import Top
-from tidemark.pipeline.reading.periods.tiling import Level
+from tidemark.pipeline.reading.periods.tiling import WindowLevel
 from tidemark.pipeline.reading.periods.window_figures import WindowFigures
 
 MOST: Final = 10
 """Rows of a breakdown."""
 _OF_VISITS: Final = {ENTRY_PAGE: "entries", EXIT_PAGE: "exits"}
-"""The names of breakdowns of visits by measure; others have the name of the measure."""
+"""The names of breakdowns of visits by measure; others are `visits_by_` and the name of the measure."""
 
 
 def breakdowns_of(windows: WindowFigures, instants: InstantFigures, most: int = MOST) -> dict[str, Breakdown]:
-    """Returns the breakdowns that reports have, by name. Those that cannot be limited to the page are left out."""
+    """Returns the breakdowns that reports have, by name, without breakdowns that cannot be limited to the page."""
     sources, is_whole = windows.sources, windows.asked.page is None
     found = dict[str, Breakdown]()
     if sources.pages:
@@ -30,12 +30,11 @@ def breakdowns_of(windows: WindowFigures, instants: InstantFigures, most: int = 
     if sources.users and is_whole:
         found["users"] = _by_key(windows, sources.users, c.USER_ID, most, "visitors")
     if is_whole:
-        further = {key: levels for key, levels in sources.further.items() if key not in found}
-        found |= {key: _by_key(windows, levels, key, most, "page views") for key, levels in further.items()}
+        found |= {key: _by_key(windows, levels, key, most, "page views") for key, levels in sources.further.items()}
     return found
 
 
-def _by_key(windows: WindowFigures, levels: Sequence[Level], key: str, most: int, kind: str) -> Breakdown:
+def _by_key(windows: WindowFigures, levels: Sequence[WindowLevel], key: str, most: int, kind: str) -> Breakdown:
     tiling = windows.tiling(levels)
     if reason := windows.reasons.of(tiling, levels, kind):
         return _unknown(tiling.start, reason)
@@ -47,7 +46,7 @@ def _with_visitors(windows: WindowFigures, breakdown: Breakdown) -> Breakdown:
     """Returns a breakdown by page with the visitors of each page, about; a visitor may be in several rows."""
     levels = windows.sources.page_sketches
     tiling = windows.tiling(levels)
-    if breakdown.coverage.state is State.UNKNOWN or not tiling.runs:
+    if breakdown.coverage.state is FigureState.UNKNOWN or not tiling.runs:
         return breakdown
     if tiling.covered_until != windows.tiling(windows.sources.pages).covered_until:
         return breakdown
@@ -57,7 +56,10 @@ def _with_visitors(windows: WindowFigures, breakdown: Breakdown) -> Breakdown:
 
 
 def _of_visits(instants: InstantFigures, visits: Visits, most: int) -> Mapping[str, Callable[[], Breakdown]]:
-    return {_OF_VISITS.get(text, text): partial(_by_text, instants, visits, text, most) for text in visits.texts}
+    return {
+        _OF_VISITS.get(text, f"visits_by_{text}"): partial(_by_text, instants, visits, text, most)
+        for text in visits.texts
+    }
 
 
 def _by_text(instants: InstantFigures, visits: Visits, text: str, most: int) -> Breakdown:
@@ -77,4 +79,4 @@ def _breakdown(top: Top, coverage: Coverage) -> Breakdown:
 
 
 def _unknown(start: int, reason: str) -> Breakdown:
-    return Breakdown([], {}, 0, Coverage(State.UNKNOWN, start, start, reason=reason))
+    return Breakdown([], {}, 0, Coverage(FigureState.UNKNOWN, start, start, reason=reason))

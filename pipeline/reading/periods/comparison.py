@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from tidemark.pipeline.instants import moment
 from tidemark.pipeline.reading.periods.local_days import local_date, prefix_end
 from tidemark.pipeline.reading.periods.period import Period
-from tidemark.pipeline.reading.periods.tiling import Level, Tiling, longest_first, tiling_of
+from tidemark.pipeline.reading.periods.tiling import Tiling, WindowLevel, longest_first, tiling_of
 
 _STEPS: Final = 200
 """At most this many bounds of each length are tried: more than the minutes of an hour that clocks repeat."""
@@ -23,7 +23,7 @@ class Cut(NamedTuple):
 def same_time(until: int, period: Period, other: Period) -> int | None:
     """Returns the end in `other` of the same local times as `period` has before `until`; None if it has no such end.
 
-    Where clocks are put back, times inside of the repeated hour have none: see `prefix_end`.
+    Where clocks are put back, times inside of the repeated hour have no such end: see `prefix_end`.
     """
     if until >= period.end:
         return other.end
@@ -37,7 +37,7 @@ def same_time(until: int, period: Period, other: Period) -> int | None:
 def cut_of(
     until: int, period: Period, other: Period, befores: Sequence[Callable[[int], int]], is_cut: Callable[[Cut], bool]
 ) -> Cut | None:
-    """Returns the last cut at or before `until` that `is_cut` accepts; None if there is none in the last bounds.
+    """Returns the last cut at or before `until` that `is_cut` accepts; None without one among the last bounds.
 
     Each of `befores` returns the last bound before a time, of shorter windows first.
     """
@@ -53,7 +53,9 @@ def cut_of(
     return None
 
 
-def cut_tilings(tiling: Tiling, period: Period, other: Period, levels: Sequence[Level]) -> tuple[Tiling, Tiling] | None:
+def cut_tilings(
+    tiling: Tiling, period: Period, other: Period, levels: Sequence[WindowLevel]
+) -> tuple[Tiling, Tiling] | None:
     """Returns both sides, each covered to the last bound at which both can be cut; None without such a bound."""
 
     def sides(cut: Cut) -> tuple[Tiling, Tiling]:
@@ -67,5 +69,5 @@ def cut_tilings(tiling: Tiling, period: Period, other: Period, levels: Sequence[
     return sides(cut) if cut else None
 
 
-def _before(level: Level, time: int) -> int:
+def _before(level: WindowLevel, time: int) -> int:
     return level.floor(time - 1)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from tidemark.pipeline.reading.periods.tiling import Tiling
 
 
-class State(StrEnum):
+class FigureState(StrEnum):
     """How far a figure can be relied on, by the watermark and the closing of windows, never by a clock."""
 
     FINAL = "final"
@@ -23,7 +23,7 @@ class State(StrEnum):
 class Coverage:
     """The time that a figure covers, and whether it may change."""
 
-    state: State
+    state: FigureState
     start: int
     """The first time that it covers."""
     until: int
@@ -44,7 +44,7 @@ class Compared:
     own_end: int
     start: int
     end: int
-    state: State
+    state: FigureState
     reason: str = ""
 
     @property
@@ -75,7 +75,7 @@ class Bar:
     page_views: int | None
     visitors: int | None
     coverage: Coverage
-    """Of the page views."""
+    """Coverage of the page views."""
     visitors_until: int | None
     """The visitors cover the time before it, which may be less, as windows of users may be longer."""
 
@@ -102,16 +102,16 @@ class Breakdown:
 
 
 def coverage_of(tiling: Tiling, reason: str = "") -> Coverage:
-    """Returns the coverage of a sum over the windows of a tiling. `reason` says why a tiling without runs has none."""
+    """Returns the coverage of a sum over the windows of a tiling. `reason` says why a tiling has no runs."""
     if not tiling.runs:
-        return Coverage(State.UNKNOWN, tiling.start, tiling.start, reason=reason)
+        return Coverage(FigureState.UNKNOWN, tiling.start, tiling.start, reason=reason)
     if not tiling.is_whole:
-        return Coverage(State.SO_FAR, tiling.start, tiling.covered_until)
+        return Coverage(FigureState.SO_FAR, tiling.start, tiling.covered_until)
     if tiling.is_final:
-        return Coverage(State.FINAL, tiling.start, tiling.end)
-    return Coverage(State.COMPLETE, tiling.start, tiling.end, tiling.may_change_until)
+        return Coverage(FigureState.FINAL, tiling.start, tiling.end)
+    return Coverage(FigureState.COMPLETE, tiling.start, tiling.end, tiling.may_change_until)
 
 
 def unknown(start: int, reason: str) -> Figure:
     """Returns a figure that cannot be computed."""
-    return Figure(None, Coverage(State.UNKNOWN, start, start, reason=reason))
+    return Figure(None, Coverage(FigureState.UNKNOWN, start, start, reason=reason))

@@ -9,9 +9,9 @@ from typing import Final
 
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.reading.periods.comparison import cut_of
-from tidemark.pipeline.reading.periods.figures import Compared, Coverage, Figure, State, unknown
+from tidemark.pipeline.reading.periods.figures import Compared, Coverage, Figure, FigureState, unknown
+from tidemark.pipeline.reading.periods.period_sources import ENTRY_PAGE, ReportProgress, Sources, Visits
 from tidemark.pipeline.reading.periods.reasons import Reasons
-from tidemark.pipeline.reading.periods.sources import ENTRY_PAGE, Progress, Sources, Visits
 from tidemark.pipeline.reading.periods.store import Store, VisitSums
 from tidemark.pipeline.reading.periods.window_figures import Asked, unknown_side
 
@@ -58,13 +58,13 @@ class InstantFigures:
 
         return self._figures(names, totals, measured)[NEW_VISITORS]
 
-    def covered(self, progress: Progress) -> tuple[int, int]:
+    def covered(self, progress: ReportProgress) -> tuple[int, int]:
         """Returns the part of the period, to the minute, that is before the watermark of `progress`."""
         period = self.asked.period
         until = progress.until - progress.until % MINUTE_MS
         return max(period.start, progress.since), min(until, period.end)
 
-    def _figures(self, names: tuple[str, ...], progress: Progress, measure: Measure) -> Mapping[str, Figure]:
+    def _figures(self, names: tuple[str, ...], progress: ReportProgress, measure: Measure) -> Mapping[str, Figure]:
         period, other = self.asked.period, self.asked.other
         start, until = self.covered(progress)
         if reason := self.reasons.of_span(start, until):
@@ -96,7 +96,7 @@ class InstantFigures:
             for name, figure in own.items()
         }
 
-    def _removed(self, start: int, progress: Progress) -> str:
+    def _removed(self, start: int, progress: ReportProgress) -> str:
         return "" if progress.since <= start else self.reasons.no_cut()
 
     def _unknown(self, names: tuple[str, ...], reason: str) -> Mapping[str, Figure]:
@@ -122,19 +122,21 @@ class InstantFigures:
 def _covered(start: int, until: int, end: int, closes_at: int | None, watermark: int) -> Coverage:
     """Returns the coverage of `[start, until)` in a period that ends at `end`: final once the watermark closes it."""
     if until < end:
-        return Coverage(State.SO_FAR, start, until)
+        return Coverage(FigureState.SO_FAR, start, until)
     is_final = closes_at is not None and closes_at <= watermark
-    return Coverage(State.FINAL, start, end) if is_final else Coverage(State.COMPLETE, start, end, closes_at)
+    return (
+        Coverage(FigureState.FINAL, start, end) if is_final else Coverage(FigureState.COMPLETE, start, end, closes_at)
+    )
 
 
 def _of_ended(began: Coverage, sums: VisitSums, lateness_ms: int) -> Coverage:
     """Returns the coverage of what is known of ended visits only: it is as far as all of them have ended."""
-    if began.state is State.SO_FAR or sums.going:
-        return Coverage(State.SO_FAR, began.start, began.until)
-    if began.state is State.FINAL and not sums.unfinal:
+    if began.state is FigureState.SO_FAR or sums.going:
+        return Coverage(FigureState.SO_FAR, began.start, began.until)
+    if began.state is FigureState.FINAL and not sums.unfinal:
         return began
     may_change_until = max(began.may_change_until or 0, sums.last_end + lateness_ms)
-    return Coverage(State.COMPLETE, began.start, began.until, may_change_until)
+    return Coverage(FigureState.COMPLETE, began.start, began.until, may_change_until)
 
 
 def _minute_before(time: int) -> int:

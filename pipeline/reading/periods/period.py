@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from tidemark.command_line.counts import counted
 from tidemark.pipeline.reading.periods.local_days import day_bounds, local_date
 
 MOST_DAYS: Final = 1_100
@@ -19,13 +20,13 @@ _FIRST_YEAR, _LAST_YEAR = 1971, 9998
 
 
 class Compare(StrEnum):
-    """What a period is compared with."""
+    """The other side of a comparison."""
 
     NONE = "none"
     PREVIOUS = "previous"
-    """The same number of days directly before."""
+    """As many days directly before."""
     WEEK = "week"
-    """The same weekdays a week before; of more than seven days as many weeks before that they do not overlap."""
+    """Equal weekdays a week before; of more than seven days as many weeks before that they do not overlap."""
     YEAR = "year"
     """From the same date a year before the same number of days."""
 
@@ -121,5 +122,5 @@ def _dates(text: str) -> tuple[date, date]:
     if first > last:
         raise ValueError(f"the first day of {text} is after the last: swap them")
     if (last - first).days >= MOST_DAYS:
-        raise ValueError(f"{text} has {(last - first).days + 1} days: ask for at most {MOST_DAYS}")
+        raise ValueError(f"{text} has {counted((last - first).days + 1, 'day')}: ask for at most {MOST_DAYS}")
     return first, last

@@ -10,12 +10,12 @@ from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.instants import now_ms
 from tidemark.pipeline.reading.pages.table_reader import TableReader
 from tidemark.pipeline.reading.periods.ask import Asker, Words
-from tidemark.pipeline.reading.periods.figures import State
-from tidemark.pipeline.reading.periods.traffic import Traffic
+from tidemark.pipeline.reading.periods.figures import FigureState
+from tidemark.pipeline.reading.periods.period_traffic import PeriodTraffic
 from tidemark.pipeline.reading.periods.traffic_json import as_csv, as_json
 from tidemark.pipeline.tables.ledger import require_warehouse
 
-FORMS: Final[dict[str, Callable[[Traffic], str]]] = {
+FORMS: Final[dict[str, Callable[[PeriodTraffic], str]]] = {
     "json": lambda traffic: json.dumps(as_json(traffic), indent=1) + "\n",
     "csv": as_csv,
 }
@@ -23,7 +23,7 @@ FORMS: Final[dict[str, Callable[[Traffic], str]]] = {
 _PAUSE_S: Final = 1.0
 _OF_COMPLETE: Final = ("visitors", "visits", "page_views", "clicks")
 """The figures that must be complete; visits that began in the period may go on for long."""
-_DONE: Final = (State.FINAL, State.COMPLETE)
+_DONE: Final = (FigureState.FINAL, FigureState.COMPLETE)
 
 
 def period_traffic(
@@ -33,7 +33,7 @@ def period_traffic(
     waits: bool,
     clock: Callable[[], int] = now_ms,
     pause: Callable[[float], object] = time.sleep,
-) -> Traffic:
+) -> PeriodTraffic:
     """Returns the answer of a warehouse; with `waits` once the watermark has passed the end of the period.
 
     `clock` returns the time in ms, `pause` waits for seconds. Raises SetUpError if there is no warehouse, or the zone
@@ -50,13 +50,13 @@ def period_traffic(
         pause(_PAUSE_S)
 
 
-def is_complete(traffic: Traffic) -> bool:
+def is_complete(traffic: PeriodTraffic) -> bool:
     """Returns whether the page views, and every other figure that is known, cover the whole period."""
     states = [traffic.figures[name].coverage.state for name in _OF_COMPLETE]
-    return traffic.coverage.state in _DONE and all(state in (*_DONE, State.UNKNOWN) for state in states)
+    return traffic.coverage.state in _DONE and all(state in (*_DONE, FigureState.UNKNOWN) for state in states)
 
 
-def _may_become(traffic: Traffic) -> bool:
+def _may_become(traffic: PeriodTraffic) -> bool:
     """Returns whether a figure waits for the watermark; others are unknown for good."""
-    waits = any(traffic.figures[name].coverage.state is State.SO_FAR for name in _OF_COMPLETE)
+    waits = any(traffic.figures[name].coverage.state is FigureState.SO_FAR for name in _OF_COMPLETE)
     return waits or rules.as_number(traffic.watermark) < traffic.question.period.end

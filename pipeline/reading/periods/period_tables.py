@@ -9,9 +9,9 @@ from deltalake import DeltaTable
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.instants import ms_of
 from tidemark.pipeline.reading.pages.table_reader import CurrentTables, text_sql
-from tidemark.pipeline.reading.periods.sources import ENTRY_PAGE, Visits
+from tidemark.pipeline.reading.periods.period_sources import ENTRY_PAGE, Visits
 from tidemark.pipeline.reading.periods.store import Runs, Top, VisitSums
-from tidemark.pipeline.reading.periods.tiling import Level
+from tidemark.pipeline.reading.periods.tiling import WindowLevel
 from tidemark.pipeline.sketches import estimate, merged
 from tidemark.pipeline.tables.engines import Engine
 from tidemark.pipeline.tables.query import Row, rows_of
@@ -44,7 +44,7 @@ class PeriodTables:
         rows = self._rows(_SUMS_SQL.format(sums=_sums_sql(_COUNTS), rows=_ROWS), runs, _COUNTS, page)
         return {name: sum(row[name] or 0 for row in rows) for name in _COUNTS}
 
-    def by_window(self, level: Level, start: int, end: int, page: str | None) -> dict[int, int]:
+    def by_window(self, level: WindowLevel, start: int, end: int, page: str | None) -> dict[int, int]:
         """Returns page views by the end (ms) of each window in `[start, end)` that has some."""
         rows = rows_of(
             f"SELECT {c.WINDOW_END}, CAST(sum({c.PAGE_VIEWS}) AS BIGINT) AS views FROM result "  # noqa: S608 - ours
@@ -147,13 +147,13 @@ class PeriodTables:
         page: str | None = None,
         pages: Collection[str] | None = None,
     ) -> list[Row]:
-        """Returns the rows of `sql`, in which `_ROWS` stands for `columns` of the rows of all runs.
+        """Returns the rows of `sql`, in which `_ROWS` is replaced by `columns` of the rows of all runs.
 
         `page` and `pages`: only of this page, and of these.
         """
         if not runs:
             return []
-        by_level = dict[Level, list[str]]()
+        by_level = dict[WindowLevel, list[str]]()
         for run in runs:
             by_level.setdefault(run.level, []).append(f"({_within_sql(run.start, run.end)})")
         only = _page_sql(page)
@@ -166,7 +166,7 @@ class PeriodTables:
         tables = {_name(level.report.name): self._table(level) for level in by_level}
         return rows_of(sql.replace(_ROWS, " UNION ALL ".join(parts)), **tables)
 
-    def _table(self, level: Level) -> DeltaTable:
+    def _table(self, level: WindowLevel) -> DeltaTable:
         table = self.tables.find(level.report.name)
         assert table is not None  # noqa: S101 - a level without a table has no progress
         return table

@@ -10,8 +10,8 @@ from tidemark.pipeline.instants import moment
 from tidemark.pipeline.reading.periods.figures import Coverage
 from tidemark.pipeline.reading.periods.local_days import local_date
 from tidemark.pipeline.reading.periods.period import Period
-from tidemark.pipeline.reading.periods.sources import Sources
-from tidemark.pipeline.reading.periods.tiling import Level, Tiling
+from tidemark.pipeline.reading.periods.period_sources import Sources
+from tidemark.pipeline.reading.periods.tiling import Tiling, WindowLevel
 
 _ADD: Final = {
     "page views": "no report has page views and clicks in windows of time: add [site] with a zone",
@@ -36,7 +36,7 @@ class Reasons:
         """Returns which line of the settings would add the missing figure."""
         return _ADD[kind]
 
-    def of(self, tiling: Tiling, levels: Sequence[Level], kind: str) -> str:
+    def of(self, tiling: Tiling, levels: Sequence[WindowLevel], kind: str) -> str:
         """Returns why the windows of `levels` cover nothing of the period; empty if they cover some of it."""
         if not levels:
             return _ADD[kind]
@@ -101,7 +101,7 @@ class Reasons:
 
     def _not_reached(self) -> str:
         watermark = self.sources.watermark
-        where = "there is none yet" if watermark is None else f"it is at {self.text(watermark)}"
+        where = "there is no watermark yet" if watermark is None else f"it is at {self.text(watermark)}"
         return f"the watermark has not passed the first window of the period: {where}"
 
 

@@ -5,10 +5,10 @@ from typing import Final
 
 from tidemark.pipeline.event_time.windows.base import Window
 from tidemark.pipeline.event_time.windows.calendar import Calendar
-from tidemark.pipeline.reading.periods.figures import Bar, Coverage, State, coverage_of
+from tidemark.pipeline.reading.periods.figures import Bar, Coverage, FigureState, coverage_of
 from tidemark.pipeline.reading.periods.local_days import day_bounds
 from tidemark.pipeline.reading.periods.period import Period
-from tidemark.pipeline.reading.periods.tiling import Level, Tiling, tiling_of
+from tidemark.pipeline.reading.periods.tiling import Tiling, WindowLevel, tiling_of
 from tidemark.pipeline.reading.periods.window_figures import WindowFigures
 
 _HOUR_MS: Final = 3_600_000
@@ -47,12 +47,12 @@ def _known(figures: WindowFigures, tiling: Tiling) -> Tiling:
 
 def _coverage(figures: WindowFigures, tiling: Tiling) -> Coverage:
     coverage = coverage_of(tiling)
-    return coverage if coverage.state is State.UNKNOWN else figures.reasons.since_beginning(coverage)
+    return coverage if coverage.state is FigureState.UNKNOWN else figures.reasons.since_beginning(coverage)
 
 
 def _views(figures: WindowFigures, tilings: Sequence[Tiling]) -> list[int | None]:
     """Returns the page views of each bar."""
-    by_level = dict[Level, dict[int, int]]()
+    by_level = dict[WindowLevel, dict[int, int]]()
     for level in dict.fromkeys(run.level for tiling in tilings for run in tiling.runs):
         runs = [run for tiling in tilings for run in tiling.runs if run.level == level]
         span = min(run.start for run in runs), max(run.end for run in runs)

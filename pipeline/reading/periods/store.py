@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tidemark.pipeline.reading.periods.sources import Visits
-from tidemark.pipeline.reading.periods.tiling import Level, Run
+from tidemark.pipeline.reading.periods.period_sources import Visits
+from tidemark.pipeline.reading.periods.tiling import WindowLevel, WindowRun
 
-Runs = Sequence[Run]
+Runs = Sequence[WindowRun]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Store(Protocol):
         """Returns the sums of page views and clicks."""
         ...
 
-    def by_window(self, level: Level, start: int, end: int, page: str | None) -> dict[int, int]:
+    def by_window(self, level: WindowLevel, start: int, end: int, page: str | None) -> dict[int, int]:
         """Returns page views by the end (ms) of each window in `[start, end)` that has some."""
         ...
 

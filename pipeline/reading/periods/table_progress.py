@@ -17,7 +17,7 @@ from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.instants import ms_of
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary, read_summary
 from tidemark.pipeline.reading.pages.table_reader import CurrentTables
-from tidemark.pipeline.reading.periods.sources import Progress, Sources, sources_of
+from tidemark.pipeline.reading.periods.period_sources import ReportProgress, Sources, sources_of
 from tidemark.pipeline.reading.periods.tiling import tumbles
 from tidemark.pipeline.tables.file_statistics import lowest
 from tidemark.pipeline.tables.opening import read_opening
@@ -97,10 +97,10 @@ def _since(openings: Sequence[Row]) -> dict[str, int]:
     return since
 
 
-def _progress(tables: CurrentTables, summary: LedgerSummary, report: Report, since: int) -> Progress:
+def _progress(tables: CurrentTables, summary: LedgerSummary, report: Report, since: int) -> ReportProgress:
     table, watermark = tables.find(report.name), rules.as_number(summary.watermark)
     removed, closed = version_of(table, REMOVED_APP), version_of(table, CLOSED_APP)
-    now = Progress(
+    now = ReportProgress(
         summary.batch,
         watermark,
         min(watermark, max(lateness.closed_until(report, summary.watermark), closed)),
@@ -118,7 +118,7 @@ def _progress(tables: CurrentTables, summary: LedgerSummary, report: Report, sin
     return replace(now, batch=published, until=min(before, watermark), closed=min(closed, before, watermark))
 
 
-def _without_pending(now: Progress, pending: Sequence[tuple[int, int]], before: int) -> Progress:
+def _without_pending(now: ReportProgress, pending: Sequence[tuple[int, int]], before: int) -> ReportProgress:
     """Returns the progress up to the first of the windows that are due and not published, as starts and ends.
 
     A window that fires again does not end the coverage, but is not final yet.
@@ -129,7 +129,7 @@ def _without_pending(now: Progress, pending: Sequence[tuple[int, int]], before: 
 
 
 def _pending(
-    tables: CurrentTables, report: Report, windows: Periodic, published: tuple[int, int], now: Progress
+    tables: CurrentTables, report: Report, windows: Periodic, published: tuple[int, int], now: ReportProgress
 ) -> list[tuple[int, int]]:
     """Returns the windows that fell due after the `published` batch and its watermark, and up to `now`."""
     batch, before = published
@@ -163,7 +163,7 @@ def _watermark_at(tables: CurrentTables, batch: int) -> int:
     return rules.as_number(rows_of(sql, ledger=ledger)[0]["watermark"])
 
 
-def _totals(tables: CurrentTables, summary: LedgerSummary, beginnings: Beginnings) -> Progress | None:
+def _totals(tables: CurrentTables, summary: LedgerSummary, beginnings: Beginnings) -> ReportProgress | None:
     """Returns the progress of `user_totals`; None unless it has all users since the first opening."""
     table = tables.find(USER_TOTALS.name)
     if table is None or summary.policy.totals is None or beginnings.since[UserTotals.name] != _START:
@@ -171,10 +171,10 @@ def _totals(tables: CurrentTables, summary: LedgerSummary, beginnings: Beginning
     published = version_of(table, PUBLISHED_APP)
     is_pending = _has_panes_after(tables, UserTotals.name, published, summary.batch)
     until = _watermark_at(tables, published) if is_pending else rules.as_number(summary.watermark)
-    return Progress(published if is_pending else summary.batch, until, rules.NO_WATERMARK)
+    return ReportProgress(published if is_pending else summary.batch, until, rules.NO_WATERMARK)
 
 
-def _beginning(tables: CurrentTables, reports: Sequence[Report], progress: dict[str, Progress]) -> int | None:
+def _beginning(tables: CurrentTables, reports: Sequence[Report], progress: dict[str, ReportProgress]) -> int | None:
     """Returns the start of the first window with an event, as the shortest windows have it; None without windows."""
     firsts = dict[str, int]()
     for report in reports:

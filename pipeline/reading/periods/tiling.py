@@ -9,7 +9,7 @@ from tidemark.pipeline.event_time.windows.grid import Grid
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class WindowLevel:
     """A report of windows that tumble, and which of them a table has; times in milliseconds since 1970."""
 
     report: Report
@@ -36,10 +36,10 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class WindowRun:
     """Windows of one level that follow one another: they cover `[start, end)`."""
 
-    level: Level
+    level: WindowLevel
     start: int
     end: int
 
@@ -59,7 +59,7 @@ class Tiling:
     start: int
     """The start of the span, or a later time if earlier windows are unknown."""
     end: int
-    runs: tuple[Run, ...]
+    runs: tuple[WindowRun, ...]
 
     @property
     def covered_until(self) -> int:
@@ -97,16 +97,17 @@ def tumbles(report: Report) -> bool:
     return isinstance(windows, Grid | Calendar) and not windows.has_overlap
 
 
-def longest_first(levels: Sequence[Level]) -> list[Level]:
+def longest_first(levels: Sequence[WindowLevel]) -> list[WindowLevel]:
     """Returns the levels in the order in which spans are covered; of equal lengths the first stays first."""
     return sorted(levels, key=lambda level: -level.size_ms)
 
 
-def tiling_of(start: int, end: int, levels: Sequence[Level]) -> Tiling:
+def tiling_of(start: int, end: int, levels: Sequence[WindowLevel]) -> Tiling:
     """Returns the tiling of `[start, end)` by `levels`, up to the first time that no fired window covers.
 
     >>> hour = 3_600_000
-    >>> days, hours = (Level(Report(f"{size}", Grid(size, size), 0), 0, 50 * hour, 0) for size in (24 * hour, hour))
+    >>> sizes = 24 * hour, hour
+    >>> days, hours = (WindowLevel(Report(f"{size}", Grid(size, size), 0), 0, 50 * hour, 0) for size in sizes)
     >>> tiling = tiling_of(23 * hour, 72 * hour, [days, hours])
     >>> [(run.level.report.name, run.start // hour, run.end // hour) for run in tiling.runs]
     [('3600000', 23, 24), ('86400000', 24, 48), ('3600000', 48, 50)]
@@ -114,7 +115,7 @@ def tiling_of(start: int, end: int, levels: Sequence[Level]) -> Tiling:
     # If every level starts later, earlier times are unknown. Otherwise a gap at the start is one that no level fits.
     is_later = bool(levels) and all(level.since > start for level in levels)
     begin = min(end, *(level.ceiling(level.since) for level in levels)) if is_later else start
-    runs = list[Run]()
+    runs = list[WindowRun]()
     for run in _runs(begin, end, longest_first(levels)):
         if run.start != (runs[-1].end if runs else begin):
             break
@@ -122,14 +123,14 @@ def tiling_of(start: int, end: int, levels: Sequence[Level]) -> Tiling:
     return Tiling(begin, end, tuple(runs))
 
 
-def _runs(start: int, end: int, levels: Sequence[Level]) -> list[Run]:
+def _runs(start: int, end: int, levels: Sequence[WindowLevel]) -> list[WindowRun]:
     if start >= end or not levels:
         return []
     level, shorter = levels[0], levels[1:]
     first, last = level.ceiling(max(start, level.since)), level.floor(min(end, level.until))
     if first >= last:
         return _runs(start, end, shorter)
-    return [*_runs(start, first, shorter), Run(level, first, last), *_runs(last, end, shorter)]
+    return [*_runs(start, first, shorter), WindowRun(level, first, last), *_runs(last, end, shorter)]
 
 
 def _windows(report: Report) -> Grid | Calendar:

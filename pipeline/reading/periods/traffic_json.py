@@ -5,10 +5,10 @@ import io
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tidemark.pipeline.reading.periods.figures import Bar, Breakdown, Compared, Coverage, Figure, State
+from tidemark.pipeline.reading.periods.figures import Bar, Breakdown, Compared, Coverage, Figure, FigureState
 from tidemark.pipeline.reading.periods.period import Period
+from tidemark.pipeline.reading.periods.period_traffic import PeriodTraffic
 from tidemark.pipeline.reading.periods.reasons import iso
-from tidemark.pipeline.reading.periods.traffic import Traffic
 from tidemark.pipeline.reading.shell_output import harmless_lines
 
 ERROR: Final = 0.016
@@ -26,7 +26,7 @@ _REST: Final = "(rest)"
 Json = dict[str, Any]
 
 
-def as_json(traffic: Traffic) -> Json:
+def as_json(traffic: PeriodTraffic) -> Json:
     """Returns the object of `/traffic.json`; times are ISO texts with the offset of the period's zone."""
     period = traffic.question.period
     return {
@@ -37,7 +37,9 @@ def as_json(traffic: Traffic) -> Json:
             "compare": traffic.question.compare,
             "page_url": traffic.question.page_url or None,
             **_coverage(traffic.coverage, period),
-            "final_until": _iso(traffic.final_until, period) if traffic.coverage.state is not State.UNKNOWN else None,
+            "final_until": _iso(traffic.final_until, period)
+            if traffic.coverage.state is not FigureState.UNKNOWN
+            else None,
             "watermark": _iso(traffic.watermark, period),
             "committed_at": _iso(traffic.committed_at, period),
         },
@@ -47,7 +49,7 @@ def as_json(traffic: Traffic) -> Json:
     }
 
 
-def as_csv(traffic: Traffic) -> str:
+def as_csv(traffic: PeriodTraffic) -> str:
     """Returns the CSV of `/traffic.csv`: a line for each number, harmless to spreadsheets."""
     text = io.StringIO()
     rows = csv.DictWriter(text, COLUMNS, lineterminator="\n")
@@ -98,7 +100,7 @@ def _figure(figure: Figure, period: Period) -> Json:
 def _compared(compared: Compared | None, period: Period) -> Json | None:
     if compared is None:
         return None
-    is_known = compared.state is not State.UNKNOWN
+    is_known = compared.state is not FigureState.UNKNOWN
     return {
         "value": compared.value,
         "start": iso(compared.start, period),
@@ -112,7 +114,7 @@ def _compared(compared: Compared | None, period: Period) -> Json | None:
 
 
 def _coverage(coverage: Coverage, period: Period) -> Json:
-    is_known = coverage.state is not State.UNKNOWN
+    is_known = coverage.state is not FigureState.UNKNOWN
     return {
         "state": coverage.state,
         "covered_from": iso(coverage.start, period) if is_known else None,
@@ -123,7 +125,7 @@ def _coverage(coverage: Coverage, period: Period) -> Json:
 
 
 def _bar(bar: Bar, period: Period) -> Json:
-    is_known = bar.coverage.state is not State.UNKNOWN
+    is_known = bar.coverage.state is not FigureState.UNKNOWN
     return {
         "start": iso(bar.start, period),
         "end": iso(bar.end, period),

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tidemark.pipeline.reading.periods.comparison import cut_tilings
-from tidemark.pipeline.reading.periods.figures import Compared, Coverage, Figure, State, coverage_of, unknown
+from tidemark.pipeline.reading.periods.figures import Compared, Coverage, Figure, FigureState, coverage_of, unknown
 from tidemark.pipeline.reading.periods.period import Period
+from tidemark.pipeline.reading.periods.period_sources import Sources
 from tidemark.pipeline.reading.periods.reasons import Reasons
-from tidemark.pipeline.reading.periods.sources import Sources
 from tidemark.pipeline.reading.periods.store import Store
-from tidemark.pipeline.reading.periods.tiling import Level, Tiling, tiling_of
+from tidemark.pipeline.reading.periods.tiling import Tiling, WindowLevel, tiling_of
 
 EXACT_ROWS: Final = 2_000_000
 """Users are counted exactly in up to this many rows, else by sketches."""
@@ -37,7 +37,7 @@ class WindowFigures:
     exact_rows: int = EXACT_ROWS
 
     @property
-    def levels(self) -> Sequence[Level]:
+    def levels(self) -> Sequence[WindowLevel]:
         """The levels of page views and clicks."""
         return self.sources.site if self.asked.page is None else self.sources.pages
 
@@ -46,10 +46,10 @@ class WindowFigures:
         """The tiling of page views, and its coverage."""
         tiling, kind = self.tiling(self.levels), "page views" if self.asked.page is None else "pages"
         if reason := self.reasons.of(tiling, self.levels, kind):
-            return tiling, Coverage(State.UNKNOWN, tiling.start, tiling.start, reason=reason)
+            return tiling, Coverage(FigureState.UNKNOWN, tiling.start, tiling.start, reason=reason)
         return tiling, self.reasons.since_beginning(coverage_of(tiling))
 
-    def tiling(self, levels: Sequence[Level]) -> Tiling:
+    def tiling(self, levels: Sequence[WindowLevel]) -> Tiling:
         """Returns the tiling of the period."""
         return tiling_of(self.asked.period.start, self.asked.period.end, levels)
 
@@ -74,7 +74,7 @@ class WindowFigures:
             return replace(estimate, is_exact=False)
         return self._figure(sources.users, "visitors", lambda tiling: self.store.users(tiling.runs))
 
-    def _figure(self, levels: Sequence[Level], kind: str, count: Count) -> Figure:
+    def _figure(self, levels: Sequence[WindowLevel], kind: str, count: Count) -> Figure:
         """Returns a figure over the windows of `levels`; `count` returns its value of a tiling."""
         tiling = self.tiling(levels)
         if reason := self.reasons.of(tiling, levels, kind):
@@ -82,7 +82,7 @@ class WindowFigures:
         coverage = self.reasons.since_beginning(coverage_of(tiling))
         return Figure(count(tiling), coverage, compared=self._compared(tiling, levels, count))
 
-    def _compared(self, tiling: Tiling, levels: Sequence[Level], count: Count) -> Compared | None:
+    def _compared(self, tiling: Tiling, levels: Sequence[WindowLevel], count: Count) -> Compared | None:
         period, other = self.asked.period, self.asked.other
         if other is None:
             return None
@@ -97,4 +97,4 @@ class WindowFigures:
 
 def unknown_side(other: Period, reason: str) -> Compared:
     """Returns the side of a comparison that is unknown."""
-    return Compared(None, None, other.start, other.start, other.end, State.UNKNOWN, reason)
+    return Compared(None, None, other.start, other.start, other.end, FigureState.UNKNOWN, reason)

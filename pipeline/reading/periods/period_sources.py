@@ -7,7 +7,7 @@ from typing import Final
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.reports import KEYS, Report
 from tidemark.pipeline.event_time.windows.session import Sessions
-from tidemark.pipeline.reading.periods.tiling import Level, tumbles
+from tidemark.pipeline.reading.periods.tiling import WindowLevel, tumbles
 
 ENTRY_PAGE: Final = "entry_page"
 EXIT_PAGE: Final = "exit_page"
@@ -16,11 +16,11 @@ _OF_VISITS: Final = (*_COUNTS, c.DURATION_MS, c.BOUNCED)
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ReportProgress:
     """How far the table of a report can be relied on."""
 
     batch: int
-    """The table has what the committed batches up to this one made due."""
+    """The table has the windows that the committed batches up to this batch made due."""
     until: int
     """The watermark of that batch: windows that end at or before it have fired."""
     closed: int
@@ -34,7 +34,7 @@ class Visits:
     """The report of visits, which are sessions of users."""
 
     report: Report
-    progress: Progress
+    progress: ReportProgress
 
     @property
     def gap_ms(self) -> int:
@@ -53,17 +53,17 @@ class Visits:
 class Sources:
     """The reports by the question that they answer; windows of each list tumble, and are of different lengths."""
 
-    site: Sequence[Level]
+    site: Sequence[WindowLevel]
     """Page views and clicks."""
-    pages: Sequence[Level]
-    users: Sequence[Level]
-    site_sketches: Sequence[Level]
+    pages: Sequence[WindowLevel]
+    users: Sequence[WindowLevel]
+    site_sketches: Sequence[WindowLevel]
     """Estimates of different users."""
-    page_sketches: Sequence[Level]
-    further: Mapping[str, Sequence[Level]]
+    page_sketches: Sequence[WindowLevel]
+    further: Mapping[str, Sequence[WindowLevel]]
     """By dimension."""
     visits: Visits | None
-    totals: Progress | None
+    totals: ReportProgress | None
     """Of `user_totals`, if it has every user since the first event."""
     beginning: int | None
     """The start of the first window with an event; None before the first event."""
@@ -81,8 +81,8 @@ class Sources:
 
 def sources_of(
     reports: Sequence[Report],
-    progress: Mapping[str, Progress],
-    totals: Progress | None,
+    progress: Mapping[str, ReportProgress],
+    totals: ReportProgress | None,
     beginning: int | None,
     watermark: int | None,
     committed_at: int | None,
@@ -92,7 +92,7 @@ def sources_of(
     timed = [report for report in known if tumbles(report) and {*_COUNTS} <= {*report.measures}]
     dimensions = {report.keys[0] for report in timed if len(report.keys) == 1} - {*KEYS}
 
-    def levels(is_wanted: Callable[[Report], bool]) -> list[Level]:
+    def levels(is_wanted: Callable[[Report], bool]) -> list[WindowLevel]:
         return _levels(filter(is_wanted, timed), progress)
 
     def has_sketches(report: Report) -> bool:
@@ -114,18 +114,18 @@ def sources_of(
     )
 
 
-def _levels(reports: Iterable[Report], progress: Mapping[str, Progress]) -> list[Level]:
+def _levels(reports: Iterable[Report], progress: Mapping[str, ReportProgress]) -> list[WindowLevel]:
     """Returns a level of each kind of windows: of equal windows those with the fewest keys, and known for longest."""
     best: dict[object, Report] = {}
     for report in sorted(reports, key=lambda report: (len(report.keys), progress[report.name].since)):
         best.setdefault(report.windows, report)
     return [
-        Level(report, progress[report.name].since, progress[report.name].until, progress[report.name].closed)
+        WindowLevel(report, progress[report.name].since, progress[report.name].until, progress[report.name].closed)
         for report in best.values()
     ]
 
 
-def _visits(reports: Sequence[Report], progress: Mapping[str, Progress]) -> Visits | None:
+def _visits(reports: Sequence[Report], progress: Mapping[str, ReportProgress]) -> Visits | None:
     """Returns the report of visits: sessions of users with durations, rather one with entry and exit pages."""
     found = [
         report

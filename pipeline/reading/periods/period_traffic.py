@@ -7,16 +7,16 @@ from tidemark.pipeline.reading.periods.breakdowns import breakdowns_of
 from tidemark.pipeline.reading.periods.figures import Bar, Breakdown, Coverage, Figure
 from tidemark.pipeline.reading.periods.instant_figures import NEW_VISITORS, InstantFigures
 from tidemark.pipeline.reading.periods.period import Compare, Period, compared_with
+from tidemark.pipeline.reading.periods.period_sources import Sources
 from tidemark.pipeline.reading.periods.reasons import Reasons
 from tidemark.pipeline.reading.periods.series import series_of
-from tidemark.pipeline.reading.periods.sources import Sources
 from tidemark.pipeline.reading.periods.store import Store
 from tidemark.pipeline.reading.periods.window_figures import EXACT_ROWS, Asked, WindowFigures
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked: a resolved period, a comparison, and a page; empty for the whole site."""
+class PeriodQuestion:
+    """A question: a resolved period, a comparison, and a page; empty for the whole site."""
 
     period: Period
     compare: Compare = Compare.NONE
@@ -24,12 +24,12 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class PeriodTraffic:
     """The answer; times in milliseconds since 1970."""
 
-    question: Question
+    question: PeriodQuestion
     coverage: Coverage
-    """Of page views."""
+    """Coverage of the page views."""
     final_until: int
     """Every window of page views that ends at or before it is closed."""
     watermark: int | None
@@ -39,10 +39,12 @@ class Traffic:
     breakdowns: Mapping[str, Breakdown]
 
 
-def traffic_of(question: Question, sources: Sources, store: Store, now: int, exact_rows: int = EXACT_ROWS) -> Traffic:
+def traffic_of(
+    question: PeriodQuestion, sources: Sources, store: Store, now: int, exact_rows: int = EXACT_ROWS
+) -> PeriodTraffic:
     """Returns the answer from the published windows in `store`.
 
-    `now` (ms) is the clock, by which a period that has not started is told from one that is empty; no state uses it.
+    `now` (ms) is the clock, which separates a period that has not started from an empty period; no state uses it.
     """
     asked = Asked(question.period, compared_with(question.period, question.compare), question.page_url or None)
     reasons = Reasons(question.period, sources, now)
@@ -50,7 +52,7 @@ def traffic_of(question: Question, sources: Sources, store: Store, now: int, exa
     instants = InstantFigures(asked, sources, store, reasons)
     visits = instants.visits()
     tiling, coverage = windows.covered
-    return Traffic(
+    return PeriodTraffic(
         question=question,
         coverage=coverage,
         final_until=max(tiling.start, tiling.final_until),

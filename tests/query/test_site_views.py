@@ -1,0 +1,83 @@
+"""`site_days` and `site_hours`: what has fired, and of a running day or hour the shorter windows that have fired."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.spark_reader import spark_reader
+from tests.support.waiting import PATIENCE_S
+from tests.verify.site import MINUTE, POLICY, Event, Site
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.reading.site_views import site_views
+from tidemark.pipeline.reading.sql_views import views
+from tidemark.pipeline.tables.engines import Engine
+
+SKETCHES = ("page_views", "clicks", "unique_users")
+HOUR, DAY = 60 * MINUTE, 1440 * MINUTE
+REPORTS = (
+    Report("site_by_minute", Grid(MINUTE, MINUTE), 5 * MINUTE, keys=()),
+    Report("site_by_hour", Calendar(HOUR, "UTC"), 5 * MINUTE, keys=(), measures=SKETCHES),
+    Report("site_by_day", Calendar(DAY, "UTC"), 5 * MINUTE, keys=(), measures=SKETCHES),
+)
+DAYS = """SELECT CAST(window_start AS STRING) AS day, page_views, clicks, visitors, state,
+  CAST(covered_until AS STRING) AS until FROM site_days ORDER BY window_start"""
+MIDNIGHT = 720
+"""In minutes after noon."""
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    """A day with three views, and 2 h 17 min of the next one, whose last event is not before the watermark."""
+    site = Site(tmp_path, replace(POLICY, reports=REPORTS, totals=None)).open()
+    site.batch(Event(1), Event(2, "bob"), Event(700, click=True))
+    site.batch(Event(MIDNIGHT + 10), Event(MIDNIGHT + 20, "bob"))
+    site.batch(Event(MIDNIGHT + 70), Event(MIDNIGHT + 122), Event(MIDNIGHT + 130, "cid"))
+    site.batch(Event(MIDNIGHT + 137.5))
+    return tmp_path
+
+
+EXPECTED = [
+    ("2024-05-01 00:00:00", 2, 1, 2, "final", "2024-05-02 00:00:00"),
+    ("2024-05-02 00:00:00", 5, 0, None, "so far", "2024-05-02 02:17:00"),
+]
+
+
+def cells(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    names = ("day", "page_views", "clicks", "visitors", "state", "until")
+    return [
+        tuple(str(row[name]).removesuffix("+00") if name in ("day", "until") else row[name] for name in names)
+        for row in rows
+    ]
+
+
+@pytest.mark.slow
+def test_a_running_day_has_its_hours_and_minutes_that_have_fired(warehouse: Path) -> None:
+    command = [sys.executable, "-m", "tidemark.pipeline.cli", "sql", f"--warehouse={warehouse}", "--format=json"]
+    days = subprocess.run([*command, DAYS], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    assert cells(json.loads(days.stdout)) == EXPECTED
+    hours = "SELECT count(*) AS n, sum(page_views) AS views, max(state) AS state FROM site_hours"
+    found = subprocess.run([*command, hours], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    (row,) = json.loads(found.stdout)
+    # Of 12:00, 23:00, and the next day's 00:00, 01:00 and 02:00; the last one is running.
+    assert (row["n"], int(row["views"]), row["state"]) == (5, 7, "so far")
+
+
+@pytest.mark.jvm
+@pytest.mark.slow
+def test_spark_has_the_views_too(warehouse: Path) -> None:
+    spark = spark_reader()
+    for view in views(str(warehouse), Engine.SPARK):
+        spark.sql(view.temporary())
+    assert cells(spark.sql(DAYS).to_pylist()) == EXPECTED
+
+
+def test_without_the_reports_of_a_site_there_are_no_such_views() -> None:
+    assert site_views(["site_by_minute", "site_by_hour"]) == []
+    assert [view.name for view in site_views([report.name for report in REPORTS])] == ["site_days", "site_hours"]
