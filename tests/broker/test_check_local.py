@@ -87,6 +87,9 @@ def test_a_dimension_or_measure_that_no_report_has(tmp_path: Path) -> None:
         (Level.WARN, "dimensions.kind is in no report"),
         (Level.WARN, "measures.most is in no report"),
     ]
+    given["site"] = {"campaign": "plan", "referrer": "kind"}
+    seen = [*results_of("reports", lambda: check_reports(Settings.model_validate(given)))]
+    assert [one.message.partition(":")[0] for one in seen[1:]] == ["measures.most is in no report"]
 
 
 @pytest.mark.parametrize("serves", [True, False])

@@ -33,7 +33,9 @@ def check_reports(settings: Settings) -> Iterator[CheckResult]:
     policy = settings.policy()
     layout.check_results(settings.warehouse, policy)
     yield passed("reports", ", ".join(consumer.name for consumer in policy.consumers))
-    unused = {f"dimensions.{name}" for name in settings.dimensions.keys() - {one.name for one in policy.dimensions}}
+    used = {one.name for one in policy.dimensions}
+    used |= {settings.site.referrer or "", settings.site.campaign} if settings.site else set()
+    unused = {f"dimensions.{name}" for name in settings.dimensions.keys() - used}
     unused |= {f"measures.{name}" for name in settings.measures.keys() - {one.name for one in policy.field_measures}}
     for name in sorted(unused):
         yield warning("reports", f"{name} is in no report: list it in the keys or measures of one")
