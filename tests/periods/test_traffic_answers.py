@@ -1,4 +1,4 @@
-"""`/traffic.json`, `/traffic.csv` and `tidemark report --period`, over a warehouse as the service writes it."""
+"""`/traffic.json` and `/traffic.csv`, over a warehouse as the service writes it."""
 
 import csv
 import io
@@ -12,66 +12,13 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.dashboard.scene import Served, hanging, serving
+from tests.periods.traffic_site import BERLIN, FIRST, FORMULA, REPORTS, SECOND, THIRD, asked, day
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
-from tidemark.pipeline.cli import main
-from tidemark.pipeline.event_time.reports import Report
-from tidemark.pipeline.event_time.user_totals import UserTotals
-from tidemark.pipeline.event_time.windows.calendar import Calendar
-from tidemark.pipeline.event_time.windows.grid import Grid
-from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.reading.periods.ask import Words
 from tidemark.pipeline.reading.periods.period_report import period_traffic
 from tidemark.pipeline.reading.periods.traffic_json import COLUMNS
 
 pytestmark = pytest.mark.slow
-HOUR = 60 * MINUTE
-DAY = 24 * HOUR
-BERLIN = "Europe/Berlin"
-SKETCHES = ("page_views", "clicks", "unique_users")
-REPORTS = (
-    Report("by_minute", Grid(MINUTE, MINUTE), MINUTE, keys=()),
-    Report("by_hour", Calendar(HOUR, BERLIN), MINUTE, keys=(), measures=SKETCHES),
-    Report("by_day", Calendar(DAY, BERLIN), MINUTE, keys=(), measures=SKETCHES),
-    Report("users_by_hour", Calendar(HOUR, BERLIN), MINUTE),
-    Report("users_by_day", Calendar(DAY, BERLIN), MINUTE),
-    Report("pages_by_hour", Calendar(HOUR, BERLIN), MINUTE, keys=("page_url",), measures=SKETCHES),
-    Report("visits", Sessions(30 * MINUTE), MINUTE, measures=("page_views", "clicks", "duration_ms", "bounced")),
-)
-FIRST, SECOND, THIRD = "2024-05-01", "2024-05-02", "2024-05-03"
-FORMULA = "=cmd|' /C calc'!A0"
-
-
-@pytest.fixture(scope="module")
-def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """From noon UTC of the first day to 02:39 of the third in Berlin: every two hours three events of ann and bob.
-
-    At midnight in Berlin (720 minutes after noon less two hours) another day starts.
-    """
-    folder = tmp_path_factory.mktemp("traffic")
-    policy = replace(POLICY, reports=REPORTS, totals=UserTotals(30 * MINUTE, MINUTE))
-    site = Site(folder, policy, committed_at=NOON).open()
-    for minute in range(0, 36 * 60, 120):
-        site.batch(Event(minute), Event(minute + 1, page="/a", click=True), Event(minute + 40, "bob", FORMULA))
-    site.batch(Event(36 * 60 - 1, "cid"), Event(36 * 60 + 39, "cid"))
-    return folder
-
-
-@pytest.fixture(scope="module")
-def served(warehouse: Path) -> Iterator[Served]:
-    with serving(warehouse) as page:
-        yield page
-
-
-def asked(served: Served, question: str) -> dict[str, Any]:
-    answer = served.get(f"/traffic.json?{question}")
-    assert answer.status == 200, answer.text
-    assert answer.headers["Content-Type"] == "application/json"
-    found: dict[str, Any] = json.loads(answer.text)
-    return found
-
-
-def day(date: str) -> str:
-    return f"period={date}..{date}"
 
 
 def test_a_whole_day_has_the_figures_of_its_events(served: Served) -> None:
@@ -225,43 +172,6 @@ def test_before_the_first_batch_there_is_no_answer(tmp_path: Path) -> None:
     with serving(tmp_path) as page:
         answer = page.get("/traffic.json")
     assert (answer.status, json.loads(answer.text)["error"][:31]) == (404, "No batch was committed yet: the")
-
-
-def test_the_verb_writes_what_the_page_answers(
-    served: Served, warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    where = ("--warehouse", str(warehouse))
-    assert main(["report", *where, "--period", f"{SECOND}..{SECOND}", "--compare", "previous", "--complete"]) == 0
-    assert json.loads(capsys.readouterr().out) == asked(served, f"{day(SECOND)}&compare=previous")
-    assert main(["report", *where, "--day", SECOND, "--format", "csv", "--output", str(tmp_path / "day.csv")]) == 0
-    assert (tmp_path / "day.csv").read_text() == served.get(f"/traffic.csv?{day(SECOND)}").text
-
-
-def test_the_verb_ends_with_code_4_for_a_period_that_is_not_complete(
-    warehouse: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    period = ("--warehouse", str(warehouse), "--period", f"{THIRD}..{THIRD}")
-    assert main(["report", *period]) == 0
-    assert main(["report", *period, "--complete", "--zone", "UTC"]) == 4
-    said = capsys.readouterr()
-    assert json.loads(said.out.partition("\n}\n")[2])["period"]["zone"] == "UTC"
-    assert "tidemark: the period is not complete: its figures cover the time until the watermark only." in said.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--day", "today", "--period", "7d"], "--day and --period are two periods"),
-        (["--wait"], "are for figures: add --format json or csv"),
-        (["--period", "7d", "--format", "html"], "are for figures: add --format json or csv"),
-        (["--period", "8d"], "'8d' is no period"),
-    ],
-)
-def test_options_that_do_not_fit_are_refused(
-    warehouse: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
-) -> None:
-    assert main(["report", "--warehouse", str(warehouse), *arguments]) == 2
-    assert sentence in capsys.readouterr().err
 
 
 def test_the_verb_waits_until_the_watermark_has_passed_the_period(tmp_path: Path) -> None:

@@ -1,0 +1,49 @@
+"""`tidemark report --period` writes what `/traffic.json` answers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.dashboard.scene import Served
+from tests.periods.traffic_site import SECOND, THIRD, asked, day
+from tidemark.pipeline.cli import main
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_verb_writes_what_the_page_answers(
+    served: Served, warehouse: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ("--warehouse", str(warehouse))
+    assert main(["report", *where, "--period", f"{SECOND}..{SECOND}", "--compare", "previous", "--complete"]) == 0
+    assert json.loads(capsys.readouterr().out) == asked(served, f"{day(SECOND)}&compare=previous")
+    assert main(["report", *where, "--day", SECOND, "--format", "csv", "--output", str(tmp_path / "day.csv")]) == 0
+    assert (tmp_path / "day.csv").read_text() == served.get(f"/traffic.csv?{day(SECOND)}").text
+
+
+def test_the_verb_ends_with_code_4_for_a_period_that_is_not_complete(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    period = ("--warehouse", str(warehouse), "--period", f"{THIRD}..{THIRD}")
+    assert main(["report", *period]) == 0
+    assert main(["report", *period, "--complete", "--zone", "UTC"]) == 4
+    said = capsys.readouterr()
+    assert json.loads(said.out.partition("\n}\n")[2])["period"]["zone"] == "UTC"
+    assert "tidemark: the period is not complete: its figures cover the time until the watermark only." in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--day", "today", "--period", "7d"], "--day and --period are two periods"),
+        (["--wait"], "are for figures: add --format json or csv"),
+        (["--period", "7d", "--format", "html"], "are for figures: add --format json or csv"),
+        (["--period", "8d"], "'8d' is no period"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    warehouse: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    assert main(["report", "--warehouse", str(warehouse), *arguments]) == 2
+    assert sentence in capsys.readouterr().err
