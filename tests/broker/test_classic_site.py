@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
+from tests.support.seeds import in_turn
 from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of, take
 from tests.support.topic_writer import Raw
 from tests.support.warehouse import milliseconds, rows
@@ -80,6 +81,7 @@ def recounted(events: list[dict[str, Any]], name: str) -> pa.Table:
         return connection.table(name).to_arrow_table()
 
 
+@in_turn(0, 2)
 def test_each_report_of_the_docs_equals_a_recount_of_a_month(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:

@@ -20,7 +20,7 @@ from tests.periods.oracle import Oracle
 from tests.periods.raw_case import HOUR, MINUTE, Raw, RawCase
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
-from tests.support.seeds import SEED
+from tests.support.seeds import SEED, in_turn
 from tests.support.services import ANY_TIMESTAMP, LATER, Clock, settings_of, take
 from tests.support.topic_writer import Raw as Record
 from tests.support.warehouse import latest_batch
@@ -74,6 +74,7 @@ def record_of(event: Raw) -> Record:
     return Record(encode_one(fields), event.user.encode(), 0, event.time)
 
 
+@in_turn(1, 2)
 def test_every_figure_equals_a_recount_of_what_was_sent(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
 ) -> None:

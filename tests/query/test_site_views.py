@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.seeds import in_turn
 from tests.support.spark_reader import spark_reader
 from tests.support.waiting import PATIENCE_S
 from tests.verify.site import MINUTE, POLICY, Event, Site
@@ -71,6 +72,7 @@ def test_a_running_day_has_its_hours_and_minutes_that_have_fired(warehouse: Path
 
 @pytest.mark.jvm
 @pytest.mark.slow
+@in_turn(2, 4)
 def test_spark_has_the_views_too(warehouse: Path) -> None:
     spark = spark_reader()
     for view in views(str(warehouse), Engine.SPARK):
