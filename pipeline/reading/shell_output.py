@@ -31,7 +31,7 @@ def harmless_lines(lines: Iterable[str], form: str, encoding: str = "utf-8") -> 
         case "csv":
             csv.field_size_limit(sys.maxsize)
             write = csv.writer(_Echo(), lineterminator="\n").writerow
-            yield from (str(write(map(_cell, row))) for row in csv.reader(lines))
+            yield from (str(write(map(harmless_cell, row))) for row in csv.reader(lines))
         case "json":
             yield from (_json(line.rstrip("\n"), encoding) + "\n" for line in lines)
         case _:
@@ -48,7 +48,8 @@ def copy_lines(lines: IO[str], form: str, out: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # so that Python's last flush does not fail
 
 
-def _cell(text: str) -> str:
+def harmless_cell(text: str) -> str:
+    """Returns the text of a CSV cell with unprintable characters as escapes, and an apostrophe before a formula."""
     cell = printable(text)
     return f"'{cell}" if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
 

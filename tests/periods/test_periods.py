@@ -8,7 +8,7 @@ import pytest
 from tidemark.pipeline.reading.periods.local_days import day_bounds, prefix_end
 from tidemark.pipeline.reading.periods.period import Compare, Period, compared_with, period_of
 
-BERLIN = ZoneInfo("Europe/Berlin")
+BERLIN, APIA = ZoneInfo("Europe/Berlin"), ZoneInfo("Pacific/Apia")
 HOUR = 3_600_000
 NOW = 1_711_926_000_000
 """2024-04-01T01:00 in Berlin, and still March in UTC."""
@@ -45,8 +45,8 @@ def test_the_zone_decides_which_day_is_today() -> None:
         ("2024-03-01", "is no period"),
         ("2024-03-02..2024-03-01", "the first day of 2024-03-02..2024-03-01 is after the last: swap them"),
         ("2000-01-01..2024-01-01", "has 8,767 days: ask for at most 1100"),
-        ("1970-01-01..1970-01-02", "a period lies in the years 1971 to 9998"),
-        ("9999-01-01..9999-01-02", "a period lies in the years 1971 to 9998"),
+        ("1970-01-01..1970-01-02", "a period lies in the years 1971 to 9997"),
+        ("9998-01-01..9998-01-02", "a period lies in the years 1971 to 9997"),
     ],
 )
 def test_a_period_that_cannot_be_is_refused_in_a_sentence(text: str, sentence: str) -> None:
@@ -56,7 +56,18 @@ def test_a_period_that_cannot_be_is_refused_in_a_sentence(text: str, sentence: s
 
 def test_a_day_that_a_zone_skipped_is_refused() -> None:
     with pytest.raises(ValueError, match="Pacific/Apia had no 2011-12-30: its clocks skipped it"):
-        period_of("2011-12-30..2011-12-30", ZoneInfo("Pacific/Apia"), NOW)
+        period_of("2011-12-30..2011-12-30", APIA, NOW)
+
+
+def test_a_period_around_a_skipped_day_has_the_other_days() -> None:
+    period = period_of("2011-12-29..2012-01-01", APIA, NOW)
+    assert [day.day for day in period.days] == [29, 31, 1]
+
+
+@pytest.mark.parametrize("text", ["2011-12-29..2012-01-01", "2011-12-31..2011-12-31", "2012-01-01..2012-01-03"])
+def test_a_side_with_a_skipped_day_is_not_compared(text: str) -> None:
+    with pytest.raises(ValueError, match="Pacific/Apia skipped a day between"):
+        compared_with(period_of(text, APIA, NOW), Compare.PREVIOUS)
 
 
 @pytest.mark.parametrize(("day", "hours"), [(date(2024, 3, 31), 23), (date(2024, 10, 27), 25), (date(2024, 5, 1), 24)])

@@ -10,7 +10,7 @@ from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.calendar import Calendar
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary
 from tidemark.pipeline.reading.pages.table_reader import CurrentTables
-from tidemark.pipeline.reading.periods.period import Compare, checked_period, period_of
+from tidemark.pipeline.reading.periods.period import Compare, checked_period, compared_with, period_of
 from tidemark.pipeline.reading.periods.period_sources import Sources
 from tidemark.pipeline.reading.periods.period_tables import PeriodTables
 from tidemark.pipeline.reading.periods.period_traffic import PeriodQuestion, PeriodTraffic, traffic_of
@@ -45,6 +45,8 @@ class Words:
             raise BadQuestion(
                 f"page_url has {counted(len(page_url), 'character')}: at most {_LONGEST_URL:,} are allowed"
             )
+        if any("\ud800" <= char <= "\udfff" for char in page_url):
+            raise BadQuestion("page_url is not valid UTF-8: write it as the events have it")
         try:
             return cls(checked_period(period), Compare(compare), zone_of(zone) if zone else None, page_url)
         except ValueError as error:
@@ -68,6 +70,7 @@ class Asker:
         zone = words.zone or default_zone(summary.policy.reports)
         try:
             period = period_of(words.period, zone, now)
+            compared_with(period, words.compare)
         except ValueError as error:
             raise BadQuestion(str(error)) from error
         question = PeriodQuestion(period, words.compare, words.page_url)

@@ -25,6 +25,11 @@ def day_bounds(day: date, zone: ZoneInfo) -> Window:
     return bounds
 
 
+def has_day(day: date, zone: ZoneInfo) -> bool:
+    """Returns whether the zone did not skip a day."""
+    return local_date(ms_of(datetime.combine(day, time(12), zone)), zone) == day
+
+
 def prefix_end(day: date, clock: time, zone: ZoneInfo) -> int | None:
     """Returns the instant before which exactly the times of `day` lie that are earlier than `clock`.
 

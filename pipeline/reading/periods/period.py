@@ -8,7 +8,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from tidemark.command_line.counts import counted
-from tidemark.pipeline.reading.periods.local_days import day_bounds, local_date
+from tidemark.pipeline.reading.periods.local_days import day_bounds, has_day, local_date
 
 MOST_DAYS: Final = 1_100
 """The longest period, so that an answer is bounded."""
@@ -16,7 +16,8 @@ FORMS: Final = "today, yesterday, 7d, 28d, 90d, month, year, or dates such as 20
 _WEEK: Final = 7
 _BEFORE_TODAY: Final = {"yesterday": 1, "7d": 7, "28d": 28, "90d": 90}
 """Periods that end with the day before today, and their days."""
-_FIRST_YEAR, _LAST_YEAR = 1971, 9998
+_FIRST_YEAR, _LAST_YEAR = 1971, 9997
+"""Calendars of zones reach from 1900 to 9997."""
 
 
 class Compare(StrEnum):
@@ -51,8 +52,9 @@ class Period:
 
     @property
     def days(self) -> list[date]:
-        """The days in order."""
-        return [self.first + timedelta(days=index) for index in range((self.last - self.first).days + 1)]
+        """The days in order, without a day that the zone skipped."""
+        dates = (self.first + timedelta(days=index) for index in range((self.last - self.first).days + 1))
+        return [day for day in dates if has_day(day, self.zone)]
 
 
 def checked_period(text: str) -> str:
@@ -77,8 +79,11 @@ def period_of(text: str, zone: ZoneInfo, now: int) -> Period:
 
 
 def compared_with(period: Period, compare: Compare) -> Period | None:
-    """Returns the period of the same number of days on the other side of a comparison; None without one."""
-    count = len(period.days)
+    """Returns the period of the same number of days on the other side of a comparison; None without one.
+
+    Raises ValueError if the zone skipped a day of one side.
+    """
+    count = (period.last - period.first).days + 1
     starts = {
         Compare.PREVIOUS: period.first - timedelta(days=count),
         Compare.WEEK: period.first - timedelta(days=-(-count // _WEEK) * _WEEK),
@@ -87,7 +92,14 @@ def compared_with(period: Period, compare: Compare) -> Period | None:
     if compare is Compare.NONE:
         return None
     first = starts[compare]
-    return Period(first, first + timedelta(days=count - 1), period.zone)
+    other = Period(first, first + timedelta(days=count - 1), period.zone)
+    for side in (period, other):
+        if len(side.days) < count:
+            raise ValueError(
+                f"{side.zone.key} skipped a day between {side.first} and {side.last}: both sides of a comparison have "
+                "the same number of days, so leave out compare"
+            )
+    return other
 
 
 def _year_before(day: date) -> date:

@@ -9,7 +9,7 @@ from tidemark.pipeline.reading.periods.figures import Bar, Breakdown, Compared, 
 from tidemark.pipeline.reading.periods.period import Period
 from tidemark.pipeline.reading.periods.period_traffic import PeriodTraffic
 from tidemark.pipeline.reading.periods.reasons import iso
-from tidemark.pipeline.reading.shell_output import harmless_lines
+from tidemark.pipeline.reading.shell_output import harmless_cell
 
 ERROR: Final = 0.016
 """The relative standard error of estimated visitors."""
@@ -21,8 +21,6 @@ COLUMNS: Final = (
 _STATES: Final = ("state", "covered_from", "covered_until", "may_change_until", "reason")
 _BARS: Final = {"page_views": "covered_until", "visitors": "visitors_covered_until"}
 """The numbers of a bar, and what has the time that they cover."""
-_REST: Final = "(rest)"
-"""The key of the row of a breakdown with the sums of all values that have no row."""
 Json = dict[str, Any]
 
 
@@ -54,8 +52,9 @@ def as_csv(traffic: PeriodTraffic) -> str:
     text = io.StringIO()
     rows = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     rows.writeheader()
-    rows.writerows(_rows(as_json(traffic)))
-    return "".join(harmless_lines(text.getvalue().splitlines(keepends=True), "csv"))
+    for row in _rows(as_json(traffic)):  # before they are written: a page may have any kind of line break
+        rows.writerow({name: harmless_cell(value) if isinstance(value, str) else value for name, value in row.items()})
+    return text.getvalue()
 
 
 def _rows(answer: Json) -> Iterator[Json]:
@@ -67,12 +66,18 @@ def _rows(answer: Json) -> Iterator[Json]:
             bounds = {key: bar[key] for key in ("start", "end", "state")}
             yield {"part": "series", "measure": name, "value": bar[name], **bounds, "covered_until": bar[until]}
     for name, breakdown in answer["breakdowns"].items():
-        shared = {"part": name, **period, **{key: breakdown[key] for key in _STATES}}
-        rest = [{"key": _REST, **breakdown["rest"]}] if breakdown["rest_rows"] else []
-        for listed in [*breakdown["rows"], *rest]:
-            numbers = {measure: value for measure, value in listed.items() if measure != "key"}
-            for measure, value in numbers.items():
-                yield {**shared, "key": listed["key"], "measure": measure, "value": value}
+        yield from _breakdown_rows(breakdown, {"part": name, **period, **{key: breakdown[key] for key in _STATES}})
+
+
+def _breakdown_rows(breakdown: Json, shared: Json) -> Iterator[Json]:
+    for listed in breakdown["rows"]:
+        numbers = {measure: value for measure, value in listed.items() if measure != "key"}
+        for measure, value in numbers.items():
+            exact = {"exact": "false"} if measure in breakdown.get("overlap", {}) else {}
+            yield {**shared, **exact, "key": listed["key"], "measure": measure, "value": value}
+    if breakdown["rest_rows"]:
+        for measure, value in breakdown["rest"].items():
+            yield {**shared, "measure": f"{measure}.rest", "value": value}
 
 
 def _figure_rows(name: str, figure: Json, period: Json) -> Iterator[Json]:
@@ -138,7 +143,7 @@ def _bar(bar: Bar, period: Period) -> Json:
 
 
 def _breakdown(breakdown: Breakdown, period: Period) -> Json:
-    overlap = {"visitors": "a visitor may be in several rows"} if breakdown.has_overlap else {}
+    overlap = {"visitors": "estimates, and a visitor may be in several rows"} if breakdown.has_overlap else {}
     return {
         "rows": [{"key": row.key, **row.values} for row in breakdown.rows],
         "rest": dict(breakdown.rest),
