@@ -4,8 +4,10 @@ Days and hours that have fired are those of their reports. A running one is made
 its own window is open, and not counted.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Final, NamedTuple
+
+from tidemark.pipeline.tables.engines import Engine
 
 _MINUTES, _HOURS, _DAYS = "site_by_minute", "site_by_hour", "site_by_day"
 _WATERMARK_SQL: Final = "(SELECT max(watermark) FROM ledger WHERE batch = (SELECT max(batch) FROM ledger))"
@@ -27,13 +29,21 @@ SELECT fired.window_start, fired.window_end, fired.page_views, fired.clicks
 FROM ({minutes}) AS fired JOIN {hours}_live AS running
   ON running.state = 'open' AND fired.window_start >= running.window_start AND fired.window_end <= running.window_end
 """
+_KNOWN_SQL: Final = """
+SELECT window_start, window_end, CASE WHEN {known} THEN page_views END AS page_views,
+  CASE WHEN {known} THEN clicks END AS clicks, CASE WHEN {known} THEN visitors END AS visitors,
+  CASE WHEN {known} THEN state ELSE 'unknown' END AS state, CASE WHEN {known} THEN covered_until END AS covered_until
+FROM ({query}) AS every
+"""
+"""Events before the reports were added are not in them: a day or hour that starts earlier is unknown."""
 _COLUMNS: Final[Mapping[str, str]] = {
     "window_start": "Start of the {0}, in UTC.",
     "window_end": "End of the {0}, in UTC.",
     "page_views": "Page views in the time that is covered.",
     "clicks": "Clicks in the time that is covered.",
     "visitors": "Different users (about); null while the {0} is running, because visitors do not add up.",
-    "state": "final (closed), complete (a late event may change it), or so far (the {0} is running).",
+    "state": "final (closed), complete (a late event may change it), so far (the {0} is running), or unknown "
+    "(the reports were added later).",
     "covered_until": "The numbers cover the time before it.",
 }
 
@@ -47,22 +57,29 @@ class SiteView(NamedTuple):
     columns: Mapping[str, str]
 
 
-def site_views(reports: Collection[str]) -> list[SiteView]:
-    """Returns the views of a warehouse with these reports, over its live views and its ledger; empty without `[site]`.
+def site_views(since: Mapping[str, int], engine: Engine) -> list[SiteView]:
+    """Returns the views of a warehouse, over its live views and its ledger; empty without `[site]`.
 
-    A day or hour without an event has no row.
+    `since` has the reports of the service, and the time (ms) since which each counts every event. A day or hour without
+    an event has no row.
     """
-    if not {_MINUTES, _HOURS, _DAYS} <= {*reports}:
+    if not {_MINUTES, _HOURS, _DAYS} <= since.keys():
         return []
+    added = max(since[name] for name in (_MINUTES, _HOURS, _DAYS))
+    known = f"window_start >= {engine.time(str(added))}"
     minutes, hours = (_FIRED_SQL.format(name=name) for name in (_MINUTES, _HOURS))
     in_open_hours = _IN_OPEN_HOURS_SQL.format(minutes=minutes, hours=_HOURS)
     parts = {_DAYS: f"{hours} UNION ALL {in_open_hours}", _HOURS: minutes}
+    queries = {
+        noun: _VIEW_SQL.format(whole=whole, parts=parts[whole], watermark=_WATERMARK_SQL)
+        for noun, whole in (("day", _DAYS), ("hour", _HOURS))
+    }
     return [
         SiteView(
             f"site_{noun}s",
-            _VIEW_SQL.format(whole=whole, parts=parts[whole], watermark=_WATERMARK_SQL),
+            _KNOWN_SQL.format(known=known, query=query) if added else query,
             f"Page views, clicks and visitors by {noun}, each with its state.",
             {name: comment.format(noun) for name, comment in _COLUMNS.items()},
         )
-        for noun, whole in (("day", _DAYS), ("hour", _HOURS))
+        for noun, query in queries.items()
     ]

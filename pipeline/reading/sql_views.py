@@ -13,6 +13,7 @@ from deltalake import DeltaTable
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.reports import Report, view_name
+from tidemark.pipeline.reading.periods.table_progress import since_by_name
 from tidemark.pipeline.reading.site_views import site_views
 from tidemark.pipeline.results.layout import stored_report, stored_reports
 from tidemark.pipeline.results.live_view import live_sql
@@ -79,7 +80,9 @@ def views(warehouse: str, engine: Engine) -> list[View]:
     Raises SetUpError if there is no warehouse.
     """
     require_warehouse(warehouse)
-    policies = [opening.policy for opening in Ledger(warehouse, mends=False).openings().values()]
+    openings = Ledger(warehouse, mends=False).openings()
+    policies = [opening.policy for opening in openings.values()]
+    since = since_by_name(DeltaTable(LEDGER.uri(warehouse)), max(openings, default=0))
     reports = stored_reports(sorted({report.name for policy in policies for report in policy.reports}), warehouse)
     specs = (LEDGER, DEAD_LETTERS, CORRECTIONS, ERASURES, *map(result_of, reports), USER_TOTALS)
     existing = {spec.name: spec for spec in specs if DeltaTable.is_deltatable(spec.uri(warehouse))}
@@ -90,7 +93,7 @@ def views(warehouse: str, engine: Engine) -> list[View]:
             _live_view(report, live_sql(warehouse, report, engine, corrected=corrected, panes=panes))
             for report in reports
         ),
-        *(View(*view) for view in site_views([report.name for report in reports])),
+        *(View(*view) for view in site_views(since, engine)),
     ]
 
 

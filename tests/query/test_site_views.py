@@ -81,5 +81,27 @@ def test_spark_has_the_views_too(warehouse: Path) -> None:
 
 
 def test_without_the_reports_of_a_site_there_are_no_such_views() -> None:
-    assert site_views(["site_by_minute", "site_by_hour"]) == []
-    assert [view.name for view in site_views([report.name for report in REPORTS])] == ["site_days", "site_hours"]
+    since = {report.name: 0 for report in REPORTS}
+    assert [view.name for view in site_views(since, Engine.DUCKDB)] == ["site_days", "site_hours"]
+    assert site_views({name: since[name] for name in ("site_by_minute", "site_by_hour")}, Engine.DUCKDB) == []
+
+
+@pytest.mark.slow
+def test_a_day_in_whose_midst_the_reports_were_added_again_is_unknown(tmp_path: Path) -> None:
+    """Events of 02:00 and 03:00 are counted, not that of 05:00, which was read while the reports were left out."""
+    others = (Report("page_views", Grid(MINUTE, MINUTE), 5 * MINUTE),)
+    with_site, without = (replace(POLICY, reports=(*others, *reports), totals=None) for reports in (REPORTS, ()))
+    site = Site(tmp_path, with_site).open()
+    site.batch(Event(MIDNIGHT + 120)).batch(Event(MIDNIGHT + 180)).batch(Event(MIDNIGHT + 250))
+    site.policy = without
+    site.open().batch(Event(MIDNIGHT + 300))
+    site.policy = with_site
+    site.open().batch(Event(MIDNIGHT + 400)).batch(Event(2 * MIDNIGHT + MIDNIGHT + 10)).batch(
+        Event(2 * MIDNIGHT + MIDNIGHT + 100)
+    )
+    command = [sys.executable, "-m", "tidemark.pipeline.cli", "sql", f"--warehouse={tmp_path}", "--format=json"]
+    days = subprocess.run([*command, DAYS], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    assert cells(json.loads(days.stdout)) == [
+        ("2024-05-02 00:00:00", None, None, None, "unknown", "None"),
+        ("2024-05-03 00:00:00", 1, 0, None, "so far", "2024-05-03 01:40:00"),
+    ]

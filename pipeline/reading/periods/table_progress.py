@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from deltalake import DeltaTable
+
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import lateness, rules
 from tidemark.pipeline.event_time.batch import EPOCH
@@ -75,13 +77,18 @@ def _beginnings(tables: CurrentTables, summary: LedgerSummary, known: Beginnings
         return known
     ledger = tables.find(LEDGER.name)
     assert ledger is not None  # noqa: S101 - its summary exists
-    batches = ", ".join(str(epoch * EPOCH) for epoch in range(1, summary.epoch + 1))
+    return Beginnings(of, since_by_name(ledger, summary.epoch))
+
+
+def since_by_name(ledger: DeltaTable, epoch: int) -> dict[str, int]:
+    """Returns by name since when (ms) the reports and totals of `epoch` count every event; 0 if since the beginning."""
+    batches = ", ".join(str(number * EPOCH) for number in range(1, epoch + 1))
     rows = rows_of(
         f"SELECT {c.BATCH}, max(opening) AS opening, max({c.MAX_EVENT_TIME}) AS newest FROM ledger "  # noqa: S608 - our own numbers
         f"WHERE {c.BATCH} IN ({batches}) GROUP BY {c.BATCH} ORDER BY {c.BATCH}",
         ledger=ledger,
     )
-    return Beginnings(of, _since([row for row in rows if row["opening"] is not None]))
+    return _since([row for row in rows if row["opening"] is not None])
 
 
 def _since(openings: Sequence[Row]) -> dict[str, int]:
