@@ -105,3 +105,9 @@ def test_local_times_before_a_time_of_day_end_at_one_instant_or_have_no_end() ->
     assert prefix_end(day, time(), havana) == start
     assert prefix_end(day, time(0, 30), havana) is None
     assert prefix_end(day, time(1), havana) == start + 2 * HOUR
+
+
+def test_a_time_that_a_jump_at_midnight_skips_is_the_start_of_the_day() -> None:
+    """In Havana clocks jump from midnight to 01:00: before 00:06 there is no time of the day."""
+    havana, day = ZoneInfo("America/Havana"), date(2024, 3, 10)
+    assert prefix_end(day, time(0, 6), havana) == day_bounds(day, havana).start

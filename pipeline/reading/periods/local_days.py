@@ -50,7 +50,7 @@ def prefix_end(day: date, clock: time, zone: ZoneInfo) -> int | None:
     local = datetime.combine(day, clock, zone)
     first, second = (ms_of(local.replace(fold=fold)) for fold in (0, 1))
     if first > second:  # skipped: the jump lies between, and no time of day comes twice
-        return _jump(second, first, clock, zone)
+        return _jump(second, first, local.replace(tzinfo=None), zone)
     if first < second and _clock(second - 1, zone) < clock:
         return None
     return first if bounds.start <= first else None
@@ -60,9 +60,13 @@ def _clock(instant: int, zone: ZoneInfo) -> time:
     return moment(instant).astimezone(zone).time()
 
 
-def _jump(low: int, high: int, clock: time, zone: ZoneInfo) -> int:
-    """Returns the first instant after `low` at which clocks show a time after `clock`; `high` is such an instant."""
+def _jump(low: int, high: int, local: datetime, zone: ZoneInfo) -> int:
+    """Returns the first instant after `low` at which calendars show a time after `local`; `high` is such an instant.
+
+    With its date, because clocks that jump at midnight show late times of the day before.
+    """
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _clock(middle, zone) >= clock else (middle, high)
+        is_after = moment(middle).astimezone(zone).replace(tzinfo=None) >= local
+        low, high = (low, middle) if is_after else (middle, high)
     return high
