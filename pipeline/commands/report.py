@@ -128,6 +128,7 @@ def _write_day(warehouse: str, day: str, output: str | None, zone: ZoneInfo) -> 
 def _write_figures(warehouse: str, asked: _Asked, zone: str, output: str) -> None:
     from tidemark.pipeline.reading.day_report.report_file import write_page
     from tidemark.pipeline.reading.periods.ask import Words
+    from tidemark.pipeline.reading.periods.figures import FigureState
     from tidemark.pipeline.reading.periods.period_report import FORMS, is_complete, period_traffic
 
     period = asked["period"] or _period_of(asked["day"] or TODAY)
@@ -135,5 +136,6 @@ def _write_figures(warehouse: str, asked: _Asked, zone: str, output: str) -> Non
     traffic = period_traffic(warehouse, words, waits=asked["wait"])
     write_page(FORMS[asked["form"] or _JSON](traffic), output)
     if asked["complete"] and not is_complete(traffic):
-        reason = traffic.coverage.reason or "its figures cover the time until the watermark only"
+        is_unknown = traffic.coverage.state is FigureState.UNKNOWN
+        reason = traffic.coverage.reason if is_unknown else "its figures cover the time until the watermark only"
         raise NotComplete(f"the period is not complete: {reason}. Ask again later, or add --wait")

@@ -31,7 +31,7 @@ class Coverage:
     may_change_until: int | None = None
     """The watermark at which it becomes final; only of a complete figure."""
     reason: str = ""
-    """Why it is unknown."""
+    """Why it is unknown, or known of a part of the period only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,8 @@ class Sources:
     """When the newest batch was committed, by the service's clock."""
     reports: Sequence[Report] = ()
     """All reports of the service."""
+    knows_first: bool = True
+    """Whether `beginning` is that of the first event of all: not if each report lacks earlier rows."""
 
     def too_late_at(self, time: int) -> int | None:
         """Returns the watermark at which an event with this time counts nowhere; None if there is no such watermark."""
@@ -86,6 +88,8 @@ def sources_of(
     beginning: int | None,
     watermark: int | None,
     committed_at: int | None,
+    *,
+    knows_first: bool = True,
 ) -> Sources:
     """Returns the sources among `reports`, with the progress of each by name; reports without progress are left out."""
     known = [report for report in reports if report.name in progress and not report.where]
@@ -111,6 +115,7 @@ def sources_of(
         watermark=watermark,
         committed_at=committed_at,
         reports=reports,
+        knows_first=knows_first,
     )
 
 

@@ -65,8 +65,11 @@ class Reasons:
         """Returns why a period that starts at `other_start` cannot be compared; empty if it can."""
         if own_start > self.period.start:
             return f"the period itself is known from {self.text(own_start)} on only"
-        if self.sources.beginning is None or other_start < self.sources.beginning:
-            return f"it starts before the first event, of {self.text(self.sources.beginning)}"
+        beginning = self.sources.beginning
+        if beginning is not None and not self.sources.knows_first:
+            return self._gone(beginning) if other_start < beginning else ""
+        if beginning is None or other_start < beginning:
+            return f"it starts before the first event, of {self.text(beginning)}"
         return ""
 
     @staticmethod
@@ -75,8 +78,11 @@ class Reasons:
         return "there is no bound yet at which both sides can be cut, or rows of the other side were removed"
 
     def since_beginning(self, coverage: Coverage) -> Coverage:
-        """Returns a coverage that does not start before the first event."""
-        return replace(coverage, start=max(coverage.start, self.sources.beginning or coverage.start))
+        """Returns a coverage that does not start before the first event, and says why if it starts later than both."""
+        first = self.sources.beginning if self.sources.knows_first else None
+        is_part = coverage.start > self.period.start and (first is None or coverage.start > first)
+        start = coverage.start if first is None else max(coverage.start, first)
+        return replace(coverage, start=start, reason=self._gone(coverage.start) if is_part else coverage.reason)
 
     def text(self, instant: int | None) -> str:
         """Returns an instant in the zone of the period, as ISO text."""
@@ -93,8 +99,10 @@ class Reasons:
 
     def _before(self, until: int) -> str:
         beginning = self.sources.beginning
-        is_before = beginning is not None and until <= beginning
-        return f"it is before the first event, of {self.text(beginning)}" if is_before else ""
+        if beginning is None or until > beginning:
+            return ""
+        is_first = self.sources.knows_first
+        return f"it is before the first event, of {self.text(beginning)}" if is_first else self._gone(beginning)
 
     def _gone(self, since: int) -> str:
         return f"times before {self.text(since)} are unknown: rows were removed by age, or the report was added later"

@@ -46,13 +46,15 @@ def sources_in(tables: CurrentTables, summary: LedgerSummary, known: Beginnings 
     beginnings = _beginnings(tables, summary, known)
     reports = [report for report in summary.policy.reports if tables.find(report.name) is not None]
     progress = {report.name: _progress(tables, summary, report, beginnings.since[report.name]) for report in reports}
+    beginning, knows_first = _beginning(tables, reports, progress)
     sources = sources_of(
         reports=summary.policy.reports,
         progress=progress,
         totals=_totals(tables, summary, beginnings),
-        beginning=_beginning(tables, reports, progress),
+        beginning=beginning,
         watermark=summary.watermark,
         committed_at=summary.committed_at,
+        knows_first=knows_first,
     )
     return sources, beginnings
 
@@ -181,8 +183,13 @@ def _totals(tables: CurrentTables, summary: LedgerSummary, beginnings: Beginning
     return ReportProgress(published if is_pending else summary.batch, until, rules.NO_WATERMARK)
 
 
-def _beginning(tables: CurrentTables, reports: Sequence[Report], progress: dict[str, ReportProgress]) -> int | None:
-    """Returns the start of the first window with an event, as the shortest windows have it; None without windows."""
+def _beginning(
+    tables: CurrentTables, reports: Sequence[Report], progress: dict[str, ReportProgress]
+) -> tuple[int | None, bool]:
+    """Returns the start of the first window with an event, as the shortest windows have it; None without windows.
+
+    The second value is False if each report lacks earlier rows, which were removed or not counted.
+    """
     firsts = dict[str, int]()
     for report in reports:
         table = tables.find(report.name)
@@ -190,4 +197,4 @@ def _beginning(tables: CurrentTables, reports: Sequence[Report], progress: dict[
             firsts[report.name] = ms_of(first)
     timed = [report.name for report in reports if tumbles(report) and report.name in firsts]
     whole = [firsts[name] for name in timed if progress[name].since == _START]
-    return max(whole, default=min(firsts.values(), default=None))
+    return max(whole, default=min(firsts.values(), default=None)), bool(whole) or not firsts

@@ -1,0 +1,58 @@
+"""Periods of which a part is unknown: a report that was added in their midst, or rows that were removed by age."""
+
+from dataclasses import replace
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.reading.periods.ask import Words
+from tidemark.pipeline.reading.periods.figures import Coverage, FigureState
+from tidemark.pipeline.reading.periods.period import period_of
+from tidemark.pipeline.reading.periods.period_report import period_traffic
+from tidemark.pipeline.reading.periods.period_sources import ReportProgress, sources_of
+from tidemark.pipeline.reading.periods.reasons import Reasons
+
+UTC = ZoneInfo("UTC")
+MINUTES = Report("by_minute", Grid(MINUTE, MINUTE), MINUTE, keys=())
+LANDINGS = Report("pages", Grid(MINUTE, MINUTE), MINUTE, keys=("page_url",), measures=("page_views", "events"))
+HOUR = 60 * MINUTE
+GONE = "are unknown: rows were removed by age, or the report was added later"
+
+
+def test_a_report_that_was_added_in_the_midst_of_a_day_says_so(tmp_path: Path) -> None:
+    site = Site(tmp_path, replace(POLICY, reports=(LANDINGS,), totals=None), committed_at=NOON).open()
+    site.batch(Event(1), Event(60))
+    site.policy = replace(POLICY, reports=(LANDINGS, MINUTES), totals=None)
+    site.open().batch(Event(90)).batch(Event(3000))
+    words = Words.checked("2024-05-01..2024-05-01", "none", "UTC", "")
+    views = period_traffic(str(tmp_path), words, waits=False, clock=lambda: NOON).figures["page_views"]
+    assert (views.value, views.coverage.start) == (1, NOON + 61 * MINUTE)
+    assert views.coverage.reason == f"times before 2024-05-01T13:01:00+00:00 {GONE}"
+
+
+@pytest.mark.parametrize(
+    ("knows_first", "before", "other"),
+    [
+        (True, "it is before the first event, of 2024-05-01T12:00:00+00:00", "it starts before the first event, of "),
+        (False, f"times before 2024-05-01T12:00:00+00:00 {GONE}", "times before 2024-05-01T12:00:00+00:00 are"),
+    ],
+)
+def test_what_retention_removed_is_not_called_before_the_first_event(
+    knows_first: bool, before: str, other: str
+) -> None:
+    progress = {MINUTES.name: ReportProgress(1, NOON + HOUR, NOON + HOUR, NOON - HOUR)}
+    sources = sources_of((MINUTES,), progress, None, NOON, NOON + HOUR, None, knows_first=knows_first)
+    reasons = Reasons(period_of("2024-04-30..2024-04-30", UTC, NOON), sources, NOON)
+    assert reasons.of_span(NOON - 24 * HOUR, NOON) == before
+    assert reasons.of_other_side(NOON - 48 * HOUR, NOON - 36 * HOUR).startswith(other)
+
+
+def test_a_period_from_before_the_first_event_on_has_no_reason() -> None:
+    sources = sources_of((MINUTES,), {}, None, NOON, NOON + HOUR, None)
+    reasons = Reasons(period_of("2024-05-01..2024-05-01", UTC, NOON), sources, NOON)
+    coverage = reasons.since_beginning(Coverage(FigureState.FINAL, NOON - 12 * HOUR, NOON + 12 * HOUR))
+    assert (coverage.start, coverage.reason) == (NOON, "")
