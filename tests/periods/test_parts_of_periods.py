@@ -1,11 +1,13 @@
-"""Periods of which a part is unknown: a report that was added in their midst, or rows that were removed by age."""
+"""Periods of which a part is unknown: a report that was added in their midst, rows that were removed, a publication."""
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from tests.periods.test_traffic_answers import BERLIN, FIRST, REPORTS
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.grid import Grid
@@ -56,3 +58,22 @@ def test_a_period_from_before_the_first_event_on_has_no_reason() -> None:
     reasons = Reasons(period_of("2024-05-01..2024-05-01", UTC, NOON), sources, NOON)
     coverage = reasons.since_beginning(Coverage(FigureState.FINAL, NOON - 12 * HOUR, NOON + 12 * HOUR))
     assert (coverage.start, coverage.reason) == (NOON, "")
+
+
+@pytest.mark.slow
+def test_a_commit_that_is_not_published_yet_is_not_covered(tmp_path: Path) -> None:
+    """The watermark passes an hour and a minute, whose rows are not in the tables before their publication."""
+    site = Site(tmp_path, replace(POLICY, reports=REPORTS, totals=None), committed_at=NOON).open()
+    site.batch(Event(1), Event(58))
+    words = replace(Words.checked(f"{FIRST}..{FIRST}", "none", "", ""), zone=ZoneInfo(BERLIN))
+
+    def covered() -> tuple[Any, ...]:
+        figures = period_traffic(str(tmp_path), words, waits=False, clock=lambda: NOON).figures
+        coverage = figures["page_views"].coverage
+        return figures["page_views"].value, (coverage.until - NOON) / MINUTE, figures["visits"].value
+
+    assert covered() == (1, 58, 1)
+    site.batch(Event(61, "bob"), Event(59, "cid"), publish=False)
+    assert covered() == (1, 58, 1)
+    site.publish_again()
+    assert covered() == (3, 61, 3)

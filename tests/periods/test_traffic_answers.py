@@ -207,21 +207,3 @@ def test_a_day_that_has_just_ended_may_still_change(tmp_path: Path) -> None:
     assert states() == ["final", "final", "complete", "30"]
     site.batch(Event(midnight + 31, "cid"))
     assert states() == ["final"] * 3
-
-
-def test_a_commit_that_is_not_published_yet_is_not_covered(tmp_path: Path) -> None:
-    """The watermark passes an hour and a minute, whose rows are not in the tables before their publication."""
-    site = Site(tmp_path, replace(POLICY, reports=REPORTS, totals=None), committed_at=NOON).open()
-    site.batch(Event(1), Event(58))
-    words = replace(Words.checked(f"{FIRST}..{FIRST}", "none", "", ""), zone=ZoneInfo(BERLIN))
-
-    def covered() -> tuple[Any, ...]:
-        figures = period_traffic(str(tmp_path), words, waits=False, clock=lambda: NOON).figures
-        coverage = figures["page_views"].coverage
-        return figures["page_views"].value, (coverage.until - NOON) / MINUTE, figures["visits"].value
-
-    assert covered() == (1, 58, 1)
-    site.batch(Event(61, "bob"), Event(59, "cid"), publish=False)
-    assert covered() == (1, 58, 1)
-    site.publish_again()
-    assert covered() == (3, 61, 3)
