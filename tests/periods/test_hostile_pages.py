@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.periods.test_traffic_answers import BERLIN, FIRST, REPORTS
+from tests.periods.traffic_site import BERLIN, FIRST, REPORTS
 from tests.verify.site import NOON, POLICY, Event, Site
 from tidemark.pipeline.reading.periods.ask import BadQuestion, Words
 from tidemark.pipeline.reading.periods.period_report import period_traffic

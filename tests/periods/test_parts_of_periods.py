@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.periods.test_traffic_answers import BERLIN, FIRST, REPORTS
+from tests.periods.traffic_site import BERLIN, FIRST, REPORTS
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.grid import Grid
