@@ -83,7 +83,10 @@ def test_what_the_settings_name_is_theirs(
     assert policy_of(settings_for(**sections), OWN) == replace(OWN, **changed)
 
 
-@pytest.mark.parametrize("sections", [{"reports": {"users": {"keys": ["user_id"]}}}, {"window": {"size": "1h"}}])
+@pytest.mark.parametrize(
+    "sections",
+    [{"reports": {"users": {"keys": ["user_id"]}}}, {"window": {"size": "1h"}}, {"site": {"zone": "Europe/Berlin"}}],
+)
 def test_reports_or_windows_in_the_settings_are_the_reports(
     settings_for: Callable[..., Settings], sections: dict[str, Any]
 ) -> None:
@@ -114,7 +117,7 @@ def test_correct_and_replay_refuse_only_reports_that_the_settings_name(
 
 def test_every_part_of_a_policy_has_its_settings() -> None:
     assert {*POLICY_SETTINGS} == {field.name for field in fields(Policy)}
-    sections = {"window", "totals"}
+    sections = {"window", "totals", "site"}
     names = {setting.name for setting in catalogue()} | sections
     listed = {name for settings in POLICY_SETTINGS.values() for name in settings}
     assert listed <= names
