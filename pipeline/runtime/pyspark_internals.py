@@ -83,7 +83,7 @@ def planned_expressions(frame: DataFrame) -> str:
 
 
 def volatile_parts(frame: DataFrame) -> list[str]:
-    """Returns what the last step of a frame's plan reads beside its rows, as Spark's SQL: the clock, chance, the task.
+    """Returns the SQL of each part of a frame's last step that depends on the clock, on chance or on the task.
 
     The first is the smallest part that has no certain value for a row.
     """

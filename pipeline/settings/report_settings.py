@@ -140,10 +140,10 @@ def _check_slide(slide: timedelta | int | None, size: timedelta | int) -> None:
 
 
 class SourceSettings(Section):
-    """What is made of any field of an event: a path, or SQL."""
+    """The source of a dimension or a measure: the field of an event at a path, or SQL over its fields."""
 
     made: ClassVar[str]
-    """What is made of it."""
+    """What has this source, in errors."""
 
     path: Annotated[str, Field(pattern=f"^({FIELD_NAME})?$"), "FIELD"] = ""
     """Field of the event; dots for fields of nested records, such as `context.campaign.name`, also inside of a text

@@ -66,7 +66,7 @@ class Asker:
         """
         if summary is None:
             return None
-        sources, self._beginnings = sources_in(tables, summary, self._beginnings)
+        sources = self.sources(tables, summary)
         zone = words.zone or default_zone(summary.policy.reports)
         try:
             period = period_of(words.period, zone, now)

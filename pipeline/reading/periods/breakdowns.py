@@ -1,12 +1,11 @@
 """Breakdowns of a period: pages, entries, exits, users, and each further key. Pure: tables answer through `Store`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from tidemark.pipeline import columns as c
-from tidemark.pipeline.reading.periods.figures import Breakdown, Coverage, FigureState, Listed, coverage_of
+from tidemark.pipeline.reading.periods.figures import Breakdown, Coverage, Figure, FigureState, Listed, unknown_coverage
 from tidemark.pipeline.reading.periods.instant_figures import InstantFigures
 from tidemark.pipeline.reading.periods.period_sources import ENTRY_PAGE, EXIT_PAGE, Visits
 from tidemark.pipeline.reading.periods.store import Top
@@ -19,14 +18,22 @@ _OF_VISITS: Final = {ENTRY_PAGE: "entries", EXIT_PAGE: "exits"}
 """The names of breakdowns of visits by measure; others are `visits_by_` and the name of the measure."""
 
 
-def breakdowns_of(windows: WindowFigures, instants: InstantFigures, most: int = MOST) -> dict[str, Breakdown]:
-    """Returns the breakdowns that reports have, by name, without breakdowns that cannot be limited to the page."""
+def breakdowns_of(
+    windows: WindowFigures, instants: InstantFigures, of_visits: Mapping[str, Figure], most: int = MOST
+) -> dict[str, Breakdown]:
+    """Returns the breakdowns that reports have, by name, without breakdowns that cannot be limited to the page.
+
+    `of_visits` are the figures of visits.
+    """
     sources, is_whole = windows.sources, windows.asked.page is None
     found = dict[str, Breakdown]()
     if sources.pages:
         found["pages"] = _with_visitors(windows, _by_key(windows, sources.pages, c.PAGE_URL, most, "pages"))
     if sources.visits is not None and (is_whole or ENTRY_PAGE in sources.visits.report.measures):
-        found |= {name: make() for name, make in _of_visits(instants, sources.visits, most).items()}
+        found |= {
+            _OF_VISITS.get(text, f"visits_by_{text}"): _by_text(instants, of_visits, sources.visits, text, most)
+            for text in sources.visits.texts
+        }
     if sources.users and is_whole:
         found["users"] = _by_key(windows, sources.users, c.USER_ID, most, "visitors")
     if is_whole:
@@ -36,10 +43,11 @@ def breakdowns_of(windows: WindowFigures, instants: InstantFigures, most: int = 
 
 def _by_key(windows: WindowFigures, levels: Sequence[WindowLevel], key: str, most: int, kind: str) -> Breakdown:
     tiling = windows.tiling(levels)
-    if reason := windows.reasons.of(tiling, levels, kind):
-        return _unknown(tiling.start, reason)
+    coverage = windows.coverage(tiling, levels, kind)
+    if coverage.state is FigureState.UNKNOWN:
+        return Breakdown([], {}, 0, coverage)
     top = windows.store.top(tiling.runs, key, most, windows.asked.page)
-    return _breakdown(top, windows.reasons.since_beginning(coverage_of(tiling)))
+    return _breakdown(top, coverage)
 
 
 def _with_visitors(windows: WindowFigures, breakdown: Breakdown) -> Breakdown:
@@ -55,19 +63,13 @@ def _with_visitors(windows: WindowFigures, breakdown: Breakdown) -> Breakdown:
     return replace(breakdown, rows=rows, has_overlap=True)
 
 
-def _of_visits(instants: InstantFigures, visits: Visits, most: int) -> Mapping[str, Callable[[], Breakdown]]:
-    return {
-        _OF_VISITS.get(text, f"visits_by_{text}"): partial(_by_text, instants, visits, text, most)
-        for text in visits.texts
-    }
-
-
-def _by_text(instants: InstantFigures, visits: Visits, text: str, most: int) -> Breakdown:
+def _by_text(
+    instants: InstantFigures, of_visits: Mapping[str, Figure], visits: Visits, text: str, most: int
+) -> Breakdown:
     start, until = instants.covered(visits.progress)
     if reason := instants.reasons.of_span(start, until):
-        return _unknown(start, reason)
-    measure = "bounce_rate" if text == EXIT_PAGE else "visits"
-    coverage = instants.visits()[measure].coverage
+        return Breakdown([], {}, 0, unknown_coverage(start, reason))
+    coverage = of_visits["bounce_rate" if text == EXIT_PAGE else "visits"].coverage
     ended, page = text == EXIT_PAGE, instants.asked.page
     return _breakdown(instants.store.top_visits(visits, text, (start, until), most, page, ended=ended), coverage)
 
@@ -76,7 +78,3 @@ def _breakdown(top: Top, coverage: Coverage) -> Breakdown:
     rows = [Listed(key, dict(values)) for key, values in top.rows]
     rest = {name: total - sum(values[name] for _, values in top.rows) for name, total in top.totals.items()}
     return Breakdown(rows, rest, top.values - len(rows), coverage)
-
-
-def _unknown(start: int, reason: str) -> Breakdown:
-    return Breakdown([], {}, 0, Coverage(FigureState.UNKNOWN, start, start, reason=reason))

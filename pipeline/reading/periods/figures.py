@@ -104,7 +104,7 @@ class Breakdown:
 def coverage_of(tiling: Tiling, reason: str = "") -> Coverage:
     """Returns the coverage of a sum over the windows of a tiling. `reason` says why a tiling has no runs."""
     if not tiling.runs:
-        return Coverage(FigureState.UNKNOWN, tiling.start, tiling.start, reason=reason)
+        return unknown_coverage(tiling.start, reason)
     if not tiling.is_whole:
         return Coverage(FigureState.SO_FAR, tiling.start, tiling.covered_until)
     if tiling.is_final:
@@ -112,6 +112,6 @@ def coverage_of(tiling: Tiling, reason: str = "") -> Coverage:
     return Coverage(FigureState.COMPLETE, tiling.start, tiling.end, tiling.may_change_until)
 
 
-def unknown(start: int, reason: str) -> Figure:
-    """Returns a figure that cannot be computed."""
-    return Figure(None, Coverage(FigureState.UNKNOWN, start, start, reason=reason))
+def unknown_coverage(start: int, reason: str) -> Coverage:
+    """Returns the coverage of what cannot be computed."""
+    return Coverage(FigureState.UNKNOWN, start, start, reason=reason)

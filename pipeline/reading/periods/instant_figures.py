@@ -9,7 +9,7 @@ from typing import Final
 
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.reading.periods.comparison import cut_of
-from tidemark.pipeline.reading.periods.figures import Compared, Coverage, Figure, FigureState, unknown
+from tidemark.pipeline.reading.periods.figures import Compared, Coverage, Figure, FigureState, unknown_coverage
 from tidemark.pipeline.reading.periods.period_sources import ENTRY_PAGE, ReportProgress, Sources, Visits
 from tidemark.pipeline.reading.periods.reasons import Reasons
 from tidemark.pipeline.reading.periods.store import Store, VisitSums
@@ -100,7 +100,7 @@ class InstantFigures:
         return "" if progress.since <= start else self.reasons.no_cut()
 
     def _unknown(self, names: tuple[str, ...], reason: str) -> Mapping[str, Figure]:
-        return dict.fromkeys(names, unknown(self.asked.period.start, reason))
+        return dict.fromkeys(names, Figure(None, unknown_coverage(self.asked.period.start, reason)))
 
     def _measured(self, visits: Visits, start: int, until: int, end: int) -> Mapping[str, Figure]:
         sums = self.store.visits(visits, start, until, self.asked.page)

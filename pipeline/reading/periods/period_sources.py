@@ -11,8 +11,9 @@ from tidemark.pipeline.reading.periods.tiling import WindowLevel, tumbles
 
 ENTRY_PAGE: Final = "entry_page"
 EXIT_PAGE: Final = "exit_page"
-_COUNTS: Final = (c.PAGE_VIEWS, c.CLICKS)
-_OF_VISITS: Final = (*_COUNTS, c.DURATION_MS, c.BOUNCED)
+COUNTS: Final = (c.PAGE_VIEWS, c.CLICKS)
+"""The counts of events that figures of windows need."""
+_OF_VISITS: Final = (*COUNTS, c.DURATION_MS, c.BOUNCED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def sources_of(
 ) -> Sources:
     """Returns the sources among `reports`, with the progress of each by name; reports without progress are left out."""
     known = [report for report in reports if report.name in progress and not report.where]
-    timed = [report for report in known if tumbles(report) and {*_COUNTS} <= {*report.measures}]
+    timed = [report for report in known if tumbles(report) and {*COUNTS} <= {*report.measures}]
     dimensions = {report.keys[0] for report in timed if len(report.keys) == 1} - {*KEYS}
 
     def levels(is_wanted: Callable[[Report], bool]) -> list[WindowLevel]:

@@ -9,7 +9,7 @@ from deltalake import DeltaTable
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.instants import ms_of
 from tidemark.pipeline.reading.pages.table_reader import CurrentTables, text_sql
-from tidemark.pipeline.reading.periods.period_sources import ENTRY_PAGE, Visits
+from tidemark.pipeline.reading.periods.period_sources import COUNTS, ENTRY_PAGE, Visits
 from tidemark.pipeline.reading.periods.store import Runs, Top, VisitSums
 from tidemark.pipeline.reading.periods.tiling import WindowLevel
 from tidemark.pipeline.sketches import estimate, merged
@@ -17,7 +17,6 @@ from tidemark.pipeline.tables.engines import Engine
 from tidemark.pipeline.tables.query import Row, rows_of
 from tidemark.pipeline.tables.schemas import USER_TOTALS
 
-_COUNTS: Final = (c.PAGE_VIEWS, c.CLICKS)
 _VISITS_SQL: Final = """
 count(*) AS visits, sum(CASE WHEN {going} THEN 1 ELSE 0 END) AS going,
 sum(CASE WHEN {going} THEN 0 ELSE bounced END) AS bounced,
@@ -41,8 +40,8 @@ class PeriodTables:
 
     def sums(self, runs: Runs, page: str | None) -> dict[str, int]:
         """Returns the sums of page views and clicks."""
-        rows = self._rows(_SUMS_SQL.format(sums=_sums_sql(_COUNTS), rows=_ROWS), runs, _COUNTS, page)
-        return {name: sum(row[name] or 0 for row in rows) for name in _COUNTS}
+        rows = self._rows(_SUMS_SQL.format(sums=_sums_sql(COUNTS), rows=_ROWS), runs, COUNTS, page)
+        return {name: sum(row[name] or 0 for row in rows) for name in COUNTS}
 
     def by_window(self, level: WindowLevel, start: int, end: int, page: str | None) -> dict[int, int]:
         """Returns page views by the end (ms) of each window in `[start, end)` that has some."""
@@ -100,12 +99,12 @@ class PeriodTables:
 
     def top(self, runs: Runs, key: str, most: int, page: str | None) -> Top:
         """Returns the `most` values of a key with the most page views, then clicks."""
-        selected = (f"CAST({key} AS VARCHAR) AS key", *_COUNTS)
-        texts = {"sums": _sums_sql(_COUNTS), "rows": _ROWS, "most": most}
-        order = ", ".join(f"{name} DESC" for name in _COUNTS)
+        selected = (f"CAST({key} AS VARCHAR) AS key", *COUNTS)
+        texts = {"sums": _sums_sql(COUNTS), "rows": _ROWS, "most": most}
+        order = ", ".join(f"{name} DESC" for name in COUNTS)
         rows = self._rows(_TOP_SQL.format(order=order, **texts), runs, selected, page)
         (totals,) = self._rows(_TOTALS_SQL.format(**texts), runs, selected, page)
-        return _top(rows, totals, _COUNTS)
+        return _top(rows, totals, COUNTS)
 
     def visits(self, visits: Visits, start: int, end: int, page: str | None) -> VisitSums:
         """Returns the visits that began in `[start, end)`, by entry page if `page` is not None."""

@@ -1,7 +1,7 @@
 """The answer to a question about a period: figures, a series and breakdowns, each with its state. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tidemark.pipeline.reading.periods.breakdowns import breakdowns_of
 from tidemark.pipeline.reading.periods.figures import Bar, Breakdown, Coverage, Figure
@@ -50,7 +50,7 @@ def traffic_of(
     reasons = Reasons(question.period, sources, now)
     windows = WindowFigures(asked, sources, store, reasons, exact_rows)
     instants = InstantFigures(asked, sources, store, reasons)
-    visits = instants.visits()
+    visits, counts = instants.visits(), windows.counts()
     tiling, coverage = windows.covered
     return PeriodTraffic(
         question=question,
@@ -61,12 +61,12 @@ def traffic_of(
         figures={
             "visitors": windows.visitors(),
             "visits": visits["visits"],
-            "page_views": windows.sum_of("page_views"),
-            "clicks": windows.sum_of("clicks"),
+            "page_views": counts["page_views"],
+            "clicks": counts["clicks"],
             "bounce_rate": visits["bounce_rate"],
             "visit_seconds": visits["visit_seconds"],
             NEW_VISITORS: instants.new_visitors(),
         },
         series=series_of(windows),
-        breakdowns=breakdowns_of(windows, replace(instants, asked=replace(asked, other=None))),
+        breakdowns=breakdowns_of(windows, instants, visits),
     )

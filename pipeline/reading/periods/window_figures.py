@@ -1,13 +1,21 @@
 """Figures over windows that tumble: page views, clicks, visitors. Pure: tables answer through `Store`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Final
 
 from tidemark.pipeline.reading.periods.comparison import cut_tilings
-from tidemark.pipeline.reading.periods.figures import Compared, Coverage, Figure, FigureState, coverage_of, unknown
+from tidemark.pipeline.reading.periods.figures import (
+    Compared,
+    Coverage,
+    Figure,
+    FigureState,
+    coverage_of,
+    unknown_coverage,
+)
 from tidemark.pipeline.reading.periods.period import Period
-from tidemark.pipeline.reading.periods.period_sources import Sources
+from tidemark.pipeline.reading.periods.period_sources import COUNTS, Sources
 from tidemark.pipeline.reading.periods.reasons import Reasons
 from tidemark.pipeline.reading.periods.store import Store
 from tidemark.pipeline.reading.periods.tiling import Tiling, WindowLevel, tiling_of
@@ -44,42 +52,54 @@ class WindowFigures:
     @property
     def covered(self) -> tuple[Tiling, Coverage]:
         """The tiling of page views, and its coverage."""
-        tiling, kind = self.tiling(self.levels), "page views" if self.asked.page is None else "pages"
-        if reason := self.reasons.of(tiling, self.levels, kind):
-            return tiling, Coverage(FigureState.UNKNOWN, tiling.start, tiling.start, reason=reason)
-        return tiling, self.reasons.since_beginning(coverage_of(tiling))
+        tiling = self.tiling(self.levels)
+        return tiling, self.coverage(tiling, self.levels, self._kind)
 
     def tiling(self, levels: Sequence[WindowLevel]) -> Tiling:
         """Returns the tiling of the period."""
         return tiling_of(self.asked.period.start, self.asked.period.end, levels)
 
-    def sum_of(self, name: str) -> Figure:
-        """Returns the page views or the clicks."""
-        kind = "page views" if self.asked.page is None else "pages"
-        return self._figure(self.levels, kind, lambda tiling: self.store.sums(tiling.runs, self.asked.page)[name])
+    def coverage(self, tiling: Tiling, levels: Sequence[WindowLevel], kind: str) -> Coverage:
+        """Returns the coverage of the windows of `levels` in a tiling; `kind` is what they count, for the reason."""
+        if reason := self.reasons.of(tiling, levels, kind):
+            return unknown_coverage(tiling.start, reason)
+        return self.reasons.since_beginning(coverage_of(tiling))
+
+    def counts(self) -> Mapping[str, Figure]:
+        """Returns the page views and the clicks."""
+        sums = cache(lambda tiling: self.store.sums(tiling.runs, self.asked.page))
+
+        def count(name: str, tiling: Tiling) -> int:
+            return sums(tiling)[name]
+
+        return {name: self._figure(self.levels, self._kind, partial(count, name)) for name in COUNTS}
 
     def visitors(self) -> Figure:
         """Returns the different users: exact of few rows, else an estimate."""
-        sources, page = self.sources, self.asked.page
-        if page is not None:
-            estimate = self._figure(
-                sources.page_sketches, "visitors of a page", lambda tiling: self.store.estimate(tiling.runs, page)
-            )
-            return replace(estimate, is_exact=False)
+        sources = self.sources
+        if self.asked.page is not None:
+            return self._estimate(sources.page_sketches, "visitors of a page")
         rows = self.store.user_rows(self.tiling(sources.users).runs) if sources.users else 0
         if sources.site_sketches and (not sources.users or rows > self.exact_rows):
-            estimate = self._figure(
-                sources.site_sketches, "visitors", lambda tiling: self.store.estimate(tiling.runs, None)
-            )
-            return replace(estimate, is_exact=False)
+            return self._estimate(sources.site_sketches, "visitors")
         return self._figure(sources.users, "visitors", lambda tiling: self.store.users(tiling.runs))
+
+    @property
+    def _kind(self) -> str:
+        """What `levels` count."""
+        return "page views" if self.asked.page is None else "pages"
+
+    def _estimate(self, levels: Sequence[WindowLevel], kind: str) -> Figure:
+        """Returns the different users, from the sketches of `levels`."""
+        figure = self._figure(levels, kind, lambda tiling: self.store.estimate(tiling.runs, self.asked.page))
+        return replace(figure, is_exact=False)
 
     def _figure(self, levels: Sequence[WindowLevel], kind: str, count: Count) -> Figure:
         """Returns a figure over the windows of `levels`; `count` returns its value of a tiling."""
         tiling = self.tiling(levels)
-        if reason := self.reasons.of(tiling, levels, kind):
-            return unknown(tiling.start, reason)
-        coverage = self.reasons.since_beginning(coverage_of(tiling))
+        coverage = self.coverage(tiling, levels, kind)
+        if coverage.state is FigureState.UNKNOWN:
+            return Figure(None, coverage)
         return Figure(count(tiling), coverage, compared=self._compared(tiling, levels, count))
 
     def _compared(self, tiling: Tiling, levels: Sequence[WindowLevel], count: Count) -> Compared | None:
