@@ -23,7 +23,7 @@ def measured(case: RawCase, report: Report, start: int, until: int, end: int) ->
     ends = [visit.end + lateness for visit in began]
     is_over = all(each <= watermark for each in ends)
     of_ended = "so far" if state == "so far" or going else "final" if state == "final" and is_over else "complete"
-    seconds = [visit.seconds for visit in ended]
+    durations = [visit.duration_ms for visit in ended]
     changes = {"complete": closes}.get(state)
     changes_ended = max(changes or 0, *ends, 0) if of_ended == "complete" else None
     rate = sum(visit.bounced for visit in ended) / len(ended) if ended else None
@@ -31,8 +31,8 @@ def measured(case: RawCase, report: Report, start: int, until: int, end: int) ->
         "visits": {"value": len(began), "state": state, "may_change_until": changes},
         "bounce_rate": {"value": rate, "state": of_ended, "may_change_until": changes_ended},
         "visit_seconds": {
-            "value": median(seconds) if seconds else None,
-            "mean": mean(seconds) if seconds else None,
+            "value": median(durations) / 1000 if durations else None,
+            "mean": mean(durations) / 1000 if durations else None,
             "state": of_ended,
             "may_change_until": changes_ended,
         },

@@ -81,13 +81,13 @@ class PlainStore:
     def visits(self, visits: Visits, start: int, end: int, page: str | None) -> VisitSums:
         began, watermark = self._began(visits, start, end, page), rules.as_number(self._case.watermark)
         ended = [visit for visit in began if visit.end <= watermark]
-        seconds = [visit.seconds for visit in ended]
+        durations = [visit.duration_ms for visit in ended]
         return VisitSums(
             visits=len(began),
             going=len(began) - len(ended),
             bounced=sum(visit.bounced for visit in ended),
-            median_s=median(seconds) if seconds else None,
-            mean_s=mean(seconds) if seconds else None,
+            median_s=median(durations) / 1000 if durations else None,
+            mean_s=mean(durations) / 1000 if durations else None,
             unfinal=sum(visit.end > visits.progress.closed for visit in began),
             last_end=max((visit.end for visit in began), default=0),
         )

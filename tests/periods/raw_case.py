@@ -59,8 +59,8 @@ class Visit:
         return max(event.time for event in self.events) + self.gap_ms
 
     @property
-    def seconds(self) -> float:
-        return (self.end - self.gap_ms - self.start) / 1000
+    def duration_ms(self) -> int:
+        return self.end - self.gap_ms - self.start
 
     @property
     def bounced(self) -> bool:
