@@ -66,7 +66,7 @@ _GIVEN: Final = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
     help="html is the file of a day; json and csv are figures.  [default: html, with a period json]",
 )
 @click.option("--wait", is_flag=True, help="Figures: wait until the watermark has passed the end of the period.")
-@click.option("--complete", is_flag=True, help="Figures: exit code 4 if the watermark has not passed the end.")
+@click.option("--complete", is_flag=True, help="Figures: exit code 4 if they do not cover the whole period.")
 @click.option(
     "--output",
     type=click.Path(),
@@ -92,7 +92,7 @@ def report(context: click.Context, warehouse: str, output: str | None, zone: Zon
     batches the page says so, and the exit code is 3.
 
     With --period, or --format json or csv, it writes figures, a series and breakdowns of a period, each with its state:
-    final, complete, so far or unknown.
+    final, complete, so far, partial or unknown.
     """
     day, period = asked["day"], asked["period"]
     if day is not None and period is not None:
@@ -128,14 +128,11 @@ def _write_day(warehouse: str, day: str, output: str | None, zone: ZoneInfo) -> 
 def _write_figures(warehouse: str, asked: _Asked, zone: str, output: str) -> None:
     from tidemark.pipeline.reading.day_report.report_file import write_page
     from tidemark.pipeline.reading.periods.ask import Words
-    from tidemark.pipeline.reading.periods.figures import FigureState
-    from tidemark.pipeline.reading.periods.period_report import FORMS, is_complete, period_traffic
+    from tidemark.pipeline.reading.periods.period_report import FORMS, period_traffic, why_incomplete
 
     period = asked["period"] or _period_of(asked["day"] or TODAY)
     words = Words.checked(period, asked["compare"] or Compare.NONE, zone, asked["page_url"] or "")
     traffic = period_traffic(warehouse, words, waits=asked["wait"])
     write_page(FORMS[asked["form"] or _JSON](traffic), output)
-    if asked["complete"] and not is_complete(traffic):
-        is_unknown = traffic.coverage.state is FigureState.UNKNOWN
-        reason = traffic.coverage.reason if is_unknown else "its figures cover the time until the watermark only"
-        raise NotComplete(f"the period is not complete: {reason}. Ask again later, or add --wait")
+    if asked["complete"] and (reason := why_incomplete(traffic)):
+        raise NotComplete(f"the period is not complete: {reason}")

@@ -4,13 +4,14 @@ Days and hours that have fired are those of their reports. A running one is made
 its own window is open, and not counted.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
 from tidemark.pipeline.tables.engines import Engine
 
 _MINUTES, _HOURS, _DAYS = "site_by_minute", "site_by_hour", "site_by_day"
 _WATERMARK_SQL: Final = "(SELECT max(watermark) FROM ledger WHERE batch = (SELECT max(batch) FROM ledger))"
+_FIRST_SQL: Final = "(SELECT min(window_start) FROM {name})"
 _VIEW_SQL: Final = """
 SELECT window_start, window_end, page_views, clicks, unique_users AS visitors,
   CASE WHEN state IN ('closed', 'corrected') THEN 'final' ELSE 'complete' END AS state, window_end AS covered_until
@@ -29,21 +30,28 @@ SELECT fired.window_start, fired.window_end, fired.page_views, fired.clicks
 FROM ({minutes}) AS fired JOIN {hours}_live AS running
   ON running.state = 'open' AND fired.window_start >= running.window_start AND fired.window_end <= running.window_end
 """
-_KNOWN_SQL: Final = """
+_COLUMNS_SQL: Final = """
 SELECT window_start, window_end, CASE WHEN {known} THEN page_views END AS page_views,
   CASE WHEN {known} THEN clicks END AS clicks, CASE WHEN {known} THEN visitors END AS visitors,
-  CASE WHEN {known} THEN state ELSE 'unknown' END AS state, CASE WHEN {known} THEN covered_until END AS covered_until
+  CASE WHEN NOT ({known}) THEN 'unknown' WHEN {starts_within} AND state <> 'so far' THEN 'partial' ELSE state END
+    AS state,
+  CASE WHEN NOT ({known}) THEN NULL WHEN {starts_within} THEN {first} ELSE window_start END AS covered_from,
+  CASE WHEN {known} THEN covered_until END AS covered_until
 FROM ({query}) AS every
 """
-"""Events before the reports were added are not in them: a day or hour that starts earlier is unknown."""
+"""Events before the reports were added are not in them: a day or hour that starts earlier is unknown.
+
+Of a day or hour in which the site's first event is, only the time since that event is known.
+"""
 _COLUMNS: Final[Mapping[str, str]] = {
     "window_start": "Start of the {0}, in UTC.",
     "window_end": "End of the {0}, in UTC.",
     "page_views": "Page views in the time that is covered.",
     "clicks": "Clicks in the time that is covered.",
     "visitors": "Different users (about); null while the {0} is running, because visitors do not add up.",
-    "state": "final (closed), complete (a late event may change it), so far (the {0} is running), or unknown "
-    "(the reports were added later).",
+    "state": "final (closed), complete (a late event may change it), so far (the {0} is running), partial (it has the "
+    "first event of all), or unknown (the reports were added later).",
+    "covered_from": "The numbers cover the time from it on.",
     "covered_until": "The numbers cover the time before it.",
 }
 
@@ -57,16 +65,19 @@ class SiteView(NamedTuple):
     columns: Mapping[str, str]
 
 
-def site_views(since: Mapping[str, int], engine: Engine) -> list[SiteView]:
-    """Returns the views of a warehouse, over its live views and its ledger; empty without `[site]`.
+def site_views(since: Mapping[str, int], removed: Collection[str], engine: Engine) -> list[SiteView]:
+    """Returns the views of a warehouse, over its tables, live views and ledger; empty without `[site]`.
 
-    `since` has the reports of the service, and the time (ms) since which each counts every event. A day or hour without
-    an event has no row.
+    `since` has the reports of the service, and the time (ms) since which each counts every event; `removed` names
+    reports of which rows were removed by age. A day or hour without an event has no row.
     """
     if not {_MINUTES, _HOURS, _DAYS} <= since.keys():
         return []
     added = max(since[name] for name in (_MINUTES, _HOURS, _DAYS))
-    known = f"window_start >= {engine.time(str(added))}"
+    whole = [name for name in (_MINUTES, _HOURS) if name not in removed and not added]
+    first = _FIRST_SQL.format(name=whole[0]) if whole else "NULL"
+    starts_within = f"window_start < {first} AND window_end > {first}" if whole else "1 = 0"
+    known = f"window_start >= {engine.time(str(added))}" if added else "1 = 1"
     minutes, hours = (_FIRED_SQL.format(name=name) for name in (_MINUTES, _HOURS))
     in_open_hours = _IN_OPEN_HOURS_SQL.format(minutes=minutes, hours=_HOURS)
     parts = {_DAYS: f"{hours} UNION ALL {in_open_hours}", _HOURS: minutes}
@@ -77,7 +88,7 @@ def site_views(since: Mapping[str, int], engine: Engine) -> list[SiteView]:
     return [
         SiteView(
             f"site_{noun}s",
-            _KNOWN_SQL.format(known=known, query=query) if added else query,
+            _COLUMNS_SQL.format(known=known, starts_within=starts_within, first=first, query=query),
             f"Page views, clicks and visitors by {noun}, each with its state.",
             {name: comment.format(noun) for name, comment in _COLUMNS.items()},
         )

@@ -32,6 +32,7 @@ from tidemark.pipeline.tables.schemas import (
     is_table,
     result_of,
 )
+from tidemark.pipeline.tables.transactions import REMOVED_APP, version_of
 
 _YEAR_1_MS: Final = -62_135_596_800_000
 """Event times may be arbitrary. Engines cannot represent times before this, or after the year 9999."""
@@ -86,6 +87,8 @@ def views(warehouse: str, engine: Engine) -> list[View]:
     reports = stored_reports(sorted({report.name for policy in policies for report in policy.reports}), warehouse)
     specs = (LEDGER, DEAD_LETTERS, CORRECTIONS, ERASURES, *map(result_of, reports), USER_TOTALS)
     existing = {spec.name: spec for spec in specs if DeltaTable.is_deltatable(spec.uri(warehouse))}
+    uris = {name: spec.uri(warehouse) for name, spec in existing.items()}
+    removed = [name for name, uri in uris.items() if version_of(DeltaTable(uri), REMOVED_APP)]
     corrected, panes = CORRECTIONS.name in existing, find_table(PANES.name, warehouse)
     return [
         *(_table_view(spec, warehouse, engine) for spec in existing.values()),
@@ -93,7 +96,7 @@ def views(warehouse: str, engine: Engine) -> list[View]:
             _live_view(report, live_sql(warehouse, report, engine, corrected=corrected, panes=panes))
             for report in reports
         ),
-        *(View(*view) for view in site_views(since, engine)),
+        *(View(*view) for view in site_views(since, removed, engine)),
     ]
 
 

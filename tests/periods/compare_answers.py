@@ -4,6 +4,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from tests.periods.oracle import Oracle
+from tests.periods.oracle_bars import bars_of
 from tests.periods.plain_store import PlainStore
 from tests.periods.raw_case import raw_case
 from tidemark.pipeline.reading.periods.figures import Figure
@@ -26,8 +27,16 @@ def assert_equal_answers(seed: int) -> None:
     about = f"TESTS_SEED case {seed}: {case.period} {case.compare} {case.zone} {case.page}"
     for name, wanted in expected.items():
         assert _plain(traffic.figures[name], wanted) == wanted, f"{about}, {name}"
-    series = [(bar.start, bar.end, bar.page_views, bar.visitors) for bar in traffic.series]
-    assert series == oracle.series(case.page), about
+    series = [
+        (
+            bar.start,
+            bar.end,
+            (bar.page_views, str(bar.coverage.state)),
+            (bar.visitors, str(bar.of_visitors.state)),
+        )
+        for bar in traffic.series
+    ]
+    assert series == bars_of(oracle, case.page), about
 
 
 def _plain(figure: Figure, wanted: dict[str, Any]) -> dict[str, Any]:

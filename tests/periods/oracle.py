@@ -11,10 +11,9 @@ from datetime import date, timedelta
 from typing import Any, Final
 
 from tests.periods.oracle_visits import NO_TIME, measured
-from tests.periods.raw_case import HOUR, MINUTE, Raw, RawCase
+from tests.periods.raw_case import MINUTE, Raw, RawCase
 from tests.periods.wall_clock import Owner, WallClock
 from tidemark.pipeline.event_time.reports import Report
-from tidemark.pipeline.event_time.windows.calendar import Calendar
 from tidemark.pipeline.event_time.windows.session import Sessions
 
 _BEFORE_TODAY: Final = {"yesterday": 1, "7d": 7}
@@ -28,6 +27,8 @@ class Cover:
     end: int
     until: int
     owners: tuple[Owner, ...]
+    waits: bool
+    """Whether a window goes on at `until` that has not fired yet."""
 
 
 Value = Callable[[Cover], Any]
@@ -43,7 +44,7 @@ class Oracle(WallClock):
         self.first, self.last = self._dates()
         self.start, self.end = self.midnight(self.first), self.midnight(self.last + timedelta(days=1))
         self.days = (self.last - self.first).days + 1
-        self.beginning = self._beginning()
+        self.beginning, self.knows_first = self._beginning()
 
     # The question.
 
@@ -88,12 +89,23 @@ class Oracle(WallClock):
     def since(self, report: Report) -> int:
         return self.case.since.get(report.name, 0)
 
-    def _best(self, reports: Iterable[Report]) -> list[Report]:
-        """Returns of equal windows those of the report with the fewest keys, known for longest; the longest first."""
-        best = dict[object, Report]()
+    def _best(self, reports: Iterable[Report], start: int) -> list[Report]:
+        """Returns of equal windows those of the report with the fewest keys that knows `start`; the longest first.
+
+        If no report knows it, those of the report that is known for longest.
+        """
+        alike = dict[object, list[Report]]()
         for report in sorted(reports, key=lambda report: (len(report.keys), self.since(report))):
-            best.setdefault(report.windows, report)
-        return sorted(best.values(), key=lambda report: -getattr(report.windows, "size_ms", 0))
+            alike.setdefault(report.windows, []).append(report)
+        best = [
+            next((report for report in group if self.since(report) <= start), min(group, key=self.since))
+            for group in alike.values()
+        ]
+        return sorted(best, key=lambda report: -getattr(report.windows, "size_ms", 0))
+
+    def _waits(self, at: int, end: int, reports: Iterable[Report]) -> bool:
+        following = [(report, self.window(report, at)) for report in reports if self.since(report) <= at < end]
+        return any(owner.start == at and self.watermark < owner.end <= end for _, owner in following)
 
     def _owner(self, minute: int, span: tuple[int, int], reports: Sequence[Report]) -> Owner | None:
         for report in reports:
@@ -104,7 +116,7 @@ class Oracle(WallClock):
         return None
 
     def cover(self, start: int, end: int, reports: Iterable[Report]) -> Cover:
-        best, owners = self._best(reports), list[Owner]()
+        best, owners = self._best(reports, start), list[Owner]()
         begin = start
         if best and all(self.since(report) > start for report in best):
             firsts = [self.window(report, self.since(report) - 1).end for report in best]
@@ -113,9 +125,10 @@ class Oracle(WallClock):
         while until < end and (owner := self._owner(until, (begin, end), best)):
             owners.append(owner)
             until = owner.end
-        return Cover(begin, end, until, tuple(owners))
+        return Cover(begin, end, until, tuple(owners), self._waits(until, end, best))
 
-    def _beginning(self) -> int | None:
+    def _beginning(self) -> tuple[int | None, bool]:
+        """Returns the start of the first window with an event, and whether a report has it that knows every time."""
         firsts = dict[str, int]()
         for report in self.timed(any_keys=True):
             owners = [self.window(report, event.time) for event in self.case.events]
@@ -129,7 +142,11 @@ class Oracle(WallClock):
             if fired:
                 firsts[report.name] = min(fired)
         whole = [first for name, first in firsts.items() if name not in self.case.since]
-        return max(whole, default=min(firsts.values(), default=None))
+        return max(whole, default=min(firsts.values(), default=None)), bool(whole) or not firsts
+
+    def covered_from(self, start: int) -> int:
+        """Returns the first time that is known of a span whose windows are known from `start` on."""
+        return max(start, self.beginning or 0) if self.knows_first else start
 
     # Values.
 
@@ -150,8 +167,10 @@ class Oracle(WallClock):
     def state(self, cover: Cover) -> str:
         if not cover.owners:
             return "unknown"
-        if cover.until < cover.end:
+        if cover.waits:
             return "so far"
+        if cover.until < cover.end:
+            return "partial"
         return "final" if all(map(self.is_closed, cover.owners)) else "complete"
 
     def is_known(self, until: int) -> bool:
@@ -164,14 +183,19 @@ class Oracle(WallClock):
         if not cover.owners or not self.is_known(cover.until):
             return {"value": None, "state": "unknown"}
         changes = [owner.end + owner.report.allowed_lateness_ms for owner in cover.owners if not self.is_closed(owner)]
+        state, start = self.state(cover), self.covered_from(cover.start)
         return {
             "value": value(cover),
-            "state": (state := self.state(cover)),
-            "from": max(cover.start, self.beginning or 0),
+            "state": self.whole_or_partial(state, start),
+            "from": start,
             "until": cover.until,
-            "may_change_until": max(changes) if state == "complete" else None,
+            "may_change_until": None if state == "so far" else max(changes, default=None),
             "compared": self._compared(cover, reports, value),
         }
+
+    def whole_or_partial(self, state: str, start: int) -> str:
+        """Returns the state of a figure that covers the time from `start` on."""
+        return "partial" if state in ("final", "complete") and start > self.start else state
 
     # Comparison, by the wall clock of every minute.
 
@@ -237,7 +261,8 @@ class Oracle(WallClock):
             return {name: {"value": None, "state": "unknown"} for name in names}
         own = measured(self.case, report, start, until, self.end)
         for name in names:
-            own[name]["from"], own[name]["until"] = max(start, self.beginning or 0), until
+            own[name]["from"], own[name]["until"] = self.covered_from(start), until
+            own[name]["state"] = self.whole_or_partial(own[name]["state"], own[name]["from"])
             own[name]["compared"] = self._compared_visits(report, start, until, name)
         return own
 
@@ -253,36 +278,3 @@ class Oracle(WallClock):
         mine = measured(self.case, report, self.start, cut[0], cut[0])[name]
         theirs = measured(self.case, report, other_start, cut[1], cut[1])[name]
         return *cut, mine["value"], theirs["value"], theirs["state"]
-
-    def series(self, page: str) -> list[tuple[Any, ...]]:
-        """Returns for each bar its bounds, page views and visitors."""
-        reports = self.timed("page_url") if page else self.timed(any_keys=True)
-        users = [] if page else self.timed("user_id")
-        return [
-            (start, end, self._in_bar(start, end, reports), self._users_in_bar(start, end, users))
-            for start, end in self._bars()
-        ]
-
-    def _bars(self) -> Iterable[tuple[int, int]]:
-        if self.days > 2:
-            for day in range(self.days):
-                first = self.first + timedelta(days=day)
-                yield self.midnight(first), self.midnight(first + timedelta(days=1))
-            return
-        hours, start = Report("h", Calendar(HOUR, self.case.zone), 0), self.start
-        while start < self.end:
-            end = self.window(hours, start).end
-            yield start, end
-            start = end
-
-    def _in_bar(self, start: int, end: int, reports: Sequence[Report]) -> int | None:
-        cover = self.cover(start, end, reports)
-        if not cover.owners or self.beginning is None or cover.until <= self.beginning:
-            return None
-        return sum(not event.is_click for event in self.events(cover, self.case.page))
-
-    def _users_in_bar(self, start: int, end: int, reports: Sequence[Report]) -> int | None:
-        cover = self.cover(start, end, reports)
-        if not cover.owners or self.beginning is None or cover.until <= self.beginning:
-            return None
-        return len({event.user for event in self.events(cover, "")})

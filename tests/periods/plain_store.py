@@ -33,11 +33,11 @@ class PlainStore:
             )
             for report in case.reports
         }
-        return sources_of(case.reports, progress, None, self.beginning, case.watermark, None)
+        first, knows_first = self._beginning()
+        return sources_of(case.reports, progress, None, first, case.watermark, None, knows_first=knows_first)
 
-    @property
-    def beginning(self) -> int | None:
-        """The start of the first window with an event."""
+    def _beginning(self) -> tuple[int | None, bool]:
+        """Returns the start of the first window with an event, and whether a report has it that knows every time."""
         whole = [name for name in self._rows if name not in self._case.since and not self._case.report(name).where]
         firsts = {
             name: min(start for start, _, _ in rows)
@@ -45,7 +45,7 @@ class PlainStore:
             if rows and not self._case.report(name).where
         }
         timed = [firsts[name] for name in whole if name in firsts]
-        return max(timed, default=min(firsts.values(), default=None))
+        return max(timed, default=min(firsts.values(), default=None)), bool(timed) or not firsts
 
     def sums(self, runs: Runs, page: str | None) -> dict[str, int]:
         return _counts([event for _, _, event in self._of(runs, page)])

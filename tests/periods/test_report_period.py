@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.dashboard.scene import Served
-from tests.periods.traffic_site import SECOND, THIRD, asked, day
+from tests.periods.traffic_site import FIRST, SECOND, THIRD, asked, day
 from tidemark.pipeline.cli import main
 
 pytestmark = pytest.mark.slow
@@ -31,6 +31,15 @@ def test_the_verb_ends_with_code_4_for_a_period_that_is_not_complete(
     said = capsys.readouterr()
     assert json.loads(said.out.partition("\n}\n")[2])["period"]["zone"] == "UTC"
     assert "tidemark: the period is not complete: its figures cover the time until the watermark only." in said.err
+
+
+def test_the_verb_ends_with_code_4_for_a_period_of_which_a_part_is_unknown(
+    warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    period = ("--warehouse", str(warehouse), "--period", f"{FIRST}..{FIRST}")
+    assert main(["report", *period, "--complete", "--wait"]) == 4
+    said = capsys.readouterr().err
+    assert "tidemark: the period is not complete: only a part of it is known: times before the first event, of" in said
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import pytest
 
 from tests.dashboard.scene import Served, serving
 from tests.periods.oracle import Oracle
+from tests.periods.oracle_bars import bars_of
 from tests.periods.raw_case import HOUR, MINUTE, Raw, RawCase
 from tests.support.conservation import assert_conserved
 from tests.support.kafka_cluster import Cluster
@@ -111,8 +112,8 @@ def assert_equals_recount(page: Served, case: RawCase, question: dict[str, str])
     about = f"seed {SEED}, {question}, watermark {case.watermark}"
     for name, wanted in expected.items():
         assert parts_of(found["figures"][name], wanted) == wanted, f"{about}: {name}"
-    bars = [tuple(bar[key] for key in ("page_views", "visitors")) for bar in found["series"]]
-    assert bars == [bar[2:] for bar in oracle.series(page_url)], about
+    bars = [((bar["page_views"], bar["state"]), (bar["visitors"], bar["visitors_state"])) for bar in found["series"]]
+    assert bars == [(bar.page_views, bar.visitors) for bar in bars_of(oracle, page_url)], about
     if not page_url:
         assert_equals_hosts(found["breakdowns"]["referring_host"], oracle, about)
     return Counter(figure["state"] for figure in found["figures"].values())

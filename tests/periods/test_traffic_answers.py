@@ -76,7 +76,10 @@ def test_a_day_that_has_not_ended_covers_the_windows_that_have_fired(served: Ser
         "page_views": None,
         "visitors": None,
         "state": "unknown",
+        "covered_from": None,
         "covered_until": None,
+        "visitors_state": "unknown",
+        "visitors_covered_from": None,
         "visitors_covered_until": None,
     }
 
@@ -84,7 +87,10 @@ def test_a_day_that_has_not_ended_covers_the_windows_that_have_fired(served: Ser
 def test_what_was_before_the_first_event_is_unknown_and_not_0(served: Served) -> None:
     figures = asked(served, f"{day(FIRST)}&compare=previous")["figures"]
     assert figures["page_views"]["value"] == 10
-    assert figures["page_views"]["covered_from"] == f"{FIRST}T14:00:00+02:00"
+    views = figures["page_views"]
+    assert (views["state"], views["covered_from"]) == ("partial", f"{FIRST}T14:00:00+02:00")
+    assert views["reason"] == f"times before the first event, of {FIRST}T14:00:00+02:00, are unknown"
+    assert {figure["state"] for figure in figures.values()} == {"partial"}
     assert figures["page_views"]["compared"]["value"] is None
     assert "it starts before the first event, of" in figures["page_views"]["compared"]["reason"]
     before = asked(served, day("2024-04-30"))
@@ -196,7 +202,7 @@ def test_a_day_that_has_just_ended_may_still_change(tmp_path: Path) -> None:
         changes = [(each.may_change_until - NOON) // MINUTE - midnight for each in found if each.may_change_until]
         return [*(str(each.state) for each in found), *map(str, changes)]
 
-    site.batch(Event(1), Event(midnight - 1.5))
+    site.batch(Event(midnight - 1441, "dan"), Event(midnight - 1.5))
     site.batch(Event(midnight - 0.5, "bob"))
     assert states() == ["so far"] * 3
     site.batch(Event(midnight + 0.5, "cid"))

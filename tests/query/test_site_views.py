@@ -28,7 +28,7 @@ REPORTS = (
     Report("site_by_day", Calendar(DAY, "UTC"), 5 * MINUTE, keys=(), measures=SKETCHES),
 )
 DAYS = """SELECT CAST(window_start AS STRING) AS day, page_views, clicks, visitors, state,
-  CAST(covered_until AS STRING) AS until FROM site_days ORDER BY window_start"""
+  CAST(covered_from AS STRING) AS since, CAST(covered_until AS STRING) AS until FROM site_days ORDER BY window_start"""
 MIDNIGHT = 720
 """In minutes after noon."""
 
@@ -45,17 +45,14 @@ def warehouse(tmp_path: Path) -> Path:
 
 
 EXPECTED = [
-    ("2024-05-01 00:00:00", 2, 1, 2, "final", "2024-05-02 00:00:00"),
-    ("2024-05-02 00:00:00", 5, 0, None, "so far", "2024-05-02 02:17:00"),
+    ("2024-05-01 00:00:00", 2, 1, 2, "partial", "2024-05-01 12:01:00", "2024-05-02 00:00:00"),
+    ("2024-05-02 00:00:00", 5, 0, None, "so far", "2024-05-02 00:00:00", "2024-05-02 02:17:00"),
 ]
 
 
 def cells(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    names = ("day", "page_views", "clicks", "visitors", "state", "until")
-    return [
-        tuple(str(row[name]).removesuffix("+00") if name in ("day", "until") else row[name] for name in names)
-        for row in rows
-    ]
+    names, times = ("day", "page_views", "clicks", "visitors", "state", "since", "until"), ("day", "since", "until")
+    return [tuple(str(row[name]).removesuffix("+00") if name in times else row[name] for name in names) for row in rows]
 
 
 @pytest.mark.slow
@@ -64,6 +61,9 @@ def test_a_running_day_has_its_hours_and_minutes_that_have_fired(warehouse: Path
     days = subprocess.run([*command, DAYS], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     assert cells(json.loads(days.stdout)) == EXPECTED
     hours = "SELECT count(*) AS n, sum(page_views) AS views, max(state) AS state FROM site_hours"
+    hour = [*command, "SELECT state, CAST(covered_from AS STRING) AS since FROM site_hours ORDER BY 2 LIMIT 2"]
+    firsts = json.loads(subprocess.run(hour, capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout)
+    assert [row["state"] for row in firsts] == ["partial", "final"]
     found = subprocess.run([*command, hours], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     (row,) = json.loads(found.stdout)
     # Of 12:00, 23:00, and the next day's 00:00, 01:00 and 02:00; the last one is running.
@@ -82,8 +82,8 @@ def test_spark_has_the_views_too(warehouse: Path) -> None:
 
 def test_without_the_reports_of_a_site_there_are_no_such_views() -> None:
     since = {report.name: 0 for report in REPORTS}
-    assert [view.name for view in site_views(since, Engine.DUCKDB)] == ["site_days", "site_hours"]
-    assert site_views({name: since[name] for name in ("site_by_minute", "site_by_hour")}, Engine.DUCKDB) == []
+    assert [view.name for view in site_views(since, (), Engine.DUCKDB)] == ["site_days", "site_hours"]
+    assert site_views({name: since[name] for name in ("site_by_minute", "site_by_hour")}, (), Engine.DUCKDB) == []
 
 
 @pytest.mark.slow
@@ -102,6 +102,6 @@ def test_a_day_in_whose_midst_the_reports_were_added_again_is_unknown(tmp_path: 
     command = [sys.executable, "-m", "tidemark.pipeline.cli", "sql", f"--warehouse={tmp_path}", "--format=json"]
     days = subprocess.run([*command, DAYS], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     assert cells(json.loads(days.stdout)) == [
-        ("2024-05-02 00:00:00", None, None, None, "unknown", "None"),
-        ("2024-05-03 00:00:00", 1, 0, None, "so far", "2024-05-03 01:40:00"),
+        ("2024-05-02 00:00:00", None, None, None, "unknown", "None", "None"),
+        ("2024-05-03 00:00:00", 1, 0, None, "so far", "2024-05-03 00:00:00", "2024-05-03 01:40:00"),
     ]

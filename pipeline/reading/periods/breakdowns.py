@@ -56,7 +56,8 @@ def _with_visitors(windows: WindowFigures, breakdown: Breakdown) -> Breakdown:
     tiling = windows.tiling(levels)
     if breakdown.coverage.state is FigureState.UNKNOWN or not tiling.runs:
         return breakdown
-    if tiling.covered_until != windows.tiling(windows.sources.pages).covered_until:
+    of_views = windows.tiling(windows.sources.pages)
+    if (tiling.start, tiling.covered_until) != (of_views.start, of_views.covered_until):
         return breakdown
     visitors = windows.store.estimates(tiling.runs, [row.key for row in breakdown.rows if row.key is not None])
     rows = [Listed(row.key, {**row.values, "visitors": visitors.get(row.key or "")}) for row in breakdown.rows]

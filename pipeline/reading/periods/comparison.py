@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from tidemark.pipeline.instants import moment
 from tidemark.pipeline.reading.periods.local_days import local_date, prefix_end
 from tidemark.pipeline.reading.periods.period import Period
-from tidemark.pipeline.reading.periods.tiling import Tiling, WindowLevel, longest_first, tiling_of
+from tidemark.pipeline.reading.periods.tiling import Tiling, WindowLevel, known_for, longest_first, tiling_of
 
 _STEPS: Final = 200
 """At most this many bounds of each length are tried: more than the minutes of an hour that clocks repeat."""
@@ -64,7 +64,7 @@ def cut_tilings(
     def is_cut(cut: Cut) -> bool:
         return all(side.is_whole and side.runs and side.start in (period.start, other.start) for side in sides(cut))
 
-    befores = [partial(_before, level) for level in reversed(longest_first(levels))]
+    befores = [partial(_before, level) for level in reversed(longest_first(known_for(period.start, levels)))]
     cut = cut_of(tiling.covered_until, period, other, befores, is_cut)
     return sides(cut) if cut else None
 

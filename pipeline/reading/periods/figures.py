@@ -15,6 +15,8 @@ class FigureState(StrEnum):
     """The watermark has passed its end: allowed late events may change it."""
     SO_FAR = "so far"
     """The watermark has not passed its end: it covers the time until `covered_until`."""
+    PARTIAL = "partial"
+    """The watermark has passed its end, but a part of its time will never be known: it covers the rest."""
     UNKNOWN = "unknown"
     """It cannot be computed; `reason` says why."""
 
@@ -29,7 +31,7 @@ class Coverage:
     until: int
     """It covers the time before; `start` if it covers nothing."""
     may_change_until: int | None = None
-    """The watermark at which it becomes final; only of a complete figure."""
+    """The watermark at which late events no longer change it; only of a complete or partial figure."""
     reason: str = ""
     """Why it is unknown, or known of a part of the period only."""
 
@@ -76,8 +78,8 @@ class Bar:
     visitors: int | None
     coverage: Coverage
     """Coverage of the page views."""
-    visitors_until: int | None
-    """The visitors cover the time before it, which may be less, as windows of users may be longer."""
+    of_visitors: Coverage
+    """Coverage of the visitors, which may be less, as windows of users may be longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +107,10 @@ def coverage_of(tiling: Tiling, reason: str = "") -> Coverage:
     """Returns the coverage of a sum over the windows of a tiling. `reason` says why a tiling has no runs."""
     if not tiling.runs:
         return unknown_coverage(tiling.start, reason)
-    if not tiling.is_whole:
+    if tiling.waits:
         return Coverage(FigureState.SO_FAR, tiling.start, tiling.covered_until)
+    if not tiling.is_whole:
+        return Coverage(FigureState.PARTIAL, tiling.start, tiling.covered_until, tiling.may_change_until)
     if tiling.is_final:
         return Coverage(FigureState.FINAL, tiling.start, tiling.end)
     return Coverage(FigureState.COMPLETE, tiling.start, tiling.end, tiling.may_change_until)

@@ -70,7 +70,7 @@ class InstantFigures:
         if reason := self.reasons.of_span(start, until):
             return self._unknown(names, reason)
         own = {
-            name: replace(figure, coverage=self.reasons.since_beginning(figure.coverage))
+            name: replace(figure, coverage=self.reasons.of_part(figure.coverage, period.start))
             for name, figure in measure(start, until, period.end).items()
         }
         if other is None:

@@ -52,8 +52,22 @@ def period_traffic(
 
 def is_complete(traffic: PeriodTraffic) -> bool:
     """Returns whether the page views, and every other figure that is known, cover the whole period."""
-    states = [traffic.figures[name].coverage.state for name in _OF_COMPLETE]
-    return traffic.coverage.state in _DONE and all(state in (*_DONE, FigureState.UNKNOWN) for state in states)
+    return not why_incomplete(traffic)
+
+
+def why_incomplete(traffic: PeriodTraffic) -> str:
+    """Returns why figures do not cover the whole period, and what to do; empty if they do."""
+    others = [traffic.figures[name].coverage for name in _OF_COMPLETE]
+    known = [coverage for coverage in others if coverage.state is not FigureState.UNKNOWN]
+    missing = [coverage for coverage in (traffic.coverage, *known) if coverage.state not in _DONE]
+    if not missing:
+        return ""
+    if any(coverage.state is FigureState.SO_FAR for coverage in missing):
+        return "its figures cover the time until the watermark only. Ask again later, or add --wait"
+    first = missing[0]
+    if first.state is FigureState.PARTIAL:
+        return f"only a part of it is known: {first.reason}. Choose a later period"
+    return f"{first.reason}. Ask again later, or add --wait"
 
 
 def _may_become(traffic: PeriodTraffic) -> bool:

@@ -52,7 +52,10 @@ class Visits:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The reports by the question that they answer; windows of each list tumble, and are of different lengths."""
+    """The reports by the question that they answer; windows of each list tumble.
+
+    Of equal windows each list has the report with the fewest keys first, and then those that are known for longer.
+    """
 
     site: Sequence[WindowLevel]
     """Page views and clicks."""
@@ -121,13 +124,16 @@ def sources_of(
 
 
 def _levels(reports: Iterable[Report], progress: Mapping[str, ReportProgress]) -> list[WindowLevel]:
-    """Returns a level of each kind of windows: of equal windows those with the fewest keys, and known for longest."""
-    best: dict[object, Report] = {}
+    """Returns levels of each kind of windows: with the fewest keys, and those with more that are known for longer."""
+    best: dict[object, list[Report]] = {}
     for report in sorted(reports, key=lambda report: (len(report.keys), progress[report.name].since)):
-        best.setdefault(report.windows, report)
+        alike = best.setdefault(report.windows, [])
+        if not alike or progress[report.name].since < progress[alike[-1].name].since:
+            alike.append(report)
     return [
         WindowLevel(report, progress[report.name].since, progress[report.name].until, progress[report.name].closed)
-        for report in best.values()
+        for alike in best.values()
+        for report in alike
     ]
 
 

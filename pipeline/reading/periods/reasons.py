@@ -1,4 +1,4 @@
-"""Why a figure is unknown, in sentences. Pure."""
+"""Why a figure, or a part of its time, is unknown, in sentences. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from typing import Final
 
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.instants import moment
-from tidemark.pipeline.reading.periods.figures import Coverage
+from tidemark.pipeline.reading.periods.figures import Coverage, FigureState
 from tidemark.pipeline.reading.periods.local_days import local_date
 from tidemark.pipeline.reading.periods.period import Period
 from tidemark.pipeline.reading.periods.period_sources import Sources
@@ -48,10 +48,7 @@ class Reasons:
             return self._gone(min(level.since for level in levels))
         if min(level.ceiling(tiling.start + 1) for level in levels) > max(level.until for level in levels):
             return self._not_reached()
-        return (
-            f"no windows of the reports fit the days of {self.period.zone.key} from {self.text(tiling.start)} on: ask "
-            "for the zone of the reports, or add reports with shorter windows"
-        )
+        return self._no_fit(tiling.start)
 
     def of_span(self, start: int, until: int) -> str:
         """Returns why nothing of `[start, until)` is known; empty if it is."""
@@ -77,12 +74,20 @@ class Reasons:
         """Returns why two sides cannot be compared although both started."""
         return "there is no bound yet at which both sides can be cut, or rows of the other side were removed"
 
-    def since_beginning(self, coverage: Coverage) -> Coverage:
-        """Returns a coverage that does not start before the first event, and says why if it starts later than both."""
+    def of_part(self, coverage: Coverage, start: int) -> Coverage:
+        """Returns the coverage of a span from `start` (ms) on; if a part of it is unknown for good, it says so.
+
+        Times before the first event are unknown: nothing tells a silent site from one that was not counted.
+        """
+        if coverage.state is FigureState.UNKNOWN:
+            return coverage
         first = self.sources.beginning if self.sources.knows_first else None
-        is_part = coverage.start > self.period.start and (first is None or coverage.start > first)
-        start = coverage.start if first is None else max(coverage.start, first)
-        return replace(coverage, start=start, reason=self._gone(coverage.start) if is_part else coverage.reason)
+        begin = coverage.start if first is None else max(coverage.start, first)
+        reasons = [] if begin <= start else [self._gone(begin) if begin == coverage.start else self._none_before(begin)]
+        if coverage.state is FigureState.PARTIAL:
+            reasons.append(self._no_fit(coverage.until))
+        state = FigureState.PARTIAL if reasons and coverage.state is not FigureState.SO_FAR else coverage.state
+        return replace(coverage, state=state, start=begin, reason="; ".join(reasons))
 
     def text(self, instant: int | None) -> str:
         """Returns an instant in the zone of the period, as ISO text."""
@@ -106,6 +111,15 @@ class Reasons:
 
     def _gone(self, since: int) -> str:
         return f"times before {self.text(since)} are unknown: rows were removed by age, or the report was added later"
+
+    def _none_before(self, first: int) -> str:
+        return f"times before the first event, of {self.text(first)}, are unknown"
+
+    def _no_fit(self, start: int) -> str:
+        return (
+            f"no windows of the reports fit the days of {self.period.zone.key} from {self.text(start)} on: ask "
+            "for the zone of the reports, or add reports with shorter windows"
+        )
 
     def _not_reached(self) -> str:
         watermark = self.sources.watermark

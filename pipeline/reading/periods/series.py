@@ -5,7 +5,7 @@ from typing import Final
 
 from tidemark.pipeline.event_time.windows.base import Window
 from tidemark.pipeline.event_time.windows.calendar import Calendar
-from tidemark.pipeline.reading.periods.figures import Bar, Coverage, FigureState, coverage_of
+from tidemark.pipeline.reading.periods.figures import Bar, Coverage, coverage_of, unknown_coverage
 from tidemark.pipeline.reading.periods.local_days import day_bounds
 from tidemark.pipeline.reading.periods.period import Period
 from tidemark.pipeline.reading.periods.tiling import Tiling, WindowLevel, tiling_of
@@ -23,8 +23,8 @@ def series_of(figures: WindowFigures) -> list[Bar]:
     of_views = [_known(figures, tiling_of(*bar, figures.levels)) for bar in bars]
     views, visitors = _views(figures, of_views), _visitors(figures, bars)
     return [
-        Bar(bar.start, bar.end, views[index], count, _coverage(figures, of_views[index]), until)
-        for index, (bar, (count, until)) in enumerate(zip(bars, visitors, strict=True))
+        Bar(bar.start, bar.end, views[index], count, _coverage(figures, of_views[index], bar.start), coverage)
+        for index, (bar, (count, coverage)) in enumerate(zip(bars, visitors, strict=True))
     ]
 
 
@@ -45,9 +45,9 @@ def _known(figures: WindowFigures, tiling: Tiling) -> Tiling:
     return tiling if is_known else Tiling(tiling.start, tiling.end, ())
 
 
-def _coverage(figures: WindowFigures, tiling: Tiling) -> Coverage:
-    coverage = coverage_of(tiling)
-    return coverage if coverage.state is FigureState.UNKNOWN else figures.reasons.since_beginning(coverage)
+def _coverage(figures: WindowFigures, tiling: Tiling, start: int) -> Coverage:
+    """Returns the coverage of a tiling of a bar that begins at `start`."""
+    return figures.reasons.of_part(coverage_of(tiling), start)
 
 
 def _views(figures: WindowFigures, tilings: Sequence[Tiling]) -> list[int | None]:
@@ -63,8 +63,8 @@ def _views(figures: WindowFigures, tilings: Sequence[Tiling]) -> list[int | None
     ]
 
 
-def _visitors(figures: WindowFigures, bars: Sequence[Window]) -> list[tuple[int | None, int | None]]:
-    """Returns the exact number of visitors of each bar, and until when; None where it is unknown or takes too long."""
+def _visitors(figures: WindowFigures, bars: Sequence[Window]) -> list[tuple[int | None, Coverage]]:
+    """Returns the exact number of visitors of each bar, and its coverage; None if it is unknown or takes too long."""
     levels = figures.sources.users if figures.asked.page is None else ()
     tilings = [_known(figures, tiling_of(*bar, levels)) for bar in bars]
     runs = [tiling.runs for tiling in tilings]
@@ -72,6 +72,6 @@ def _visitors(figures: WindowFigures, bars: Sequence[Window]) -> list[tuple[int 
     if not 0 < windows <= _MOST_WINDOWS or figures.store.user_rows([run for bar in runs for run in bar]) > (
         figures.exact_rows
     ):
-        return [(None, None)] * len(bars)
-    counts = zip(figures.store.users_by_bar(runs), tilings, strict=True)
-    return [(count, tiling.covered_until) if tiling.runs else (None, None) for count, tiling in counts]
+        return [(None, unknown_coverage(bar.start, "")) for bar in bars]
+    counts = zip(figures.store.users_by_bar(runs), tilings, bars, strict=True)
+    return [(count if tiling.runs else None, _coverage(figures, tiling, bar.start)) for count, tiling, bar in counts]

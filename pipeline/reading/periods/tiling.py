@@ -34,6 +34,12 @@ class WindowLevel:
         floor = self.floor(time)
         return floor if floor == time else _windows(self.report).latest_end(time)
 
+    def goes_on(self, time: int, end: int) -> bool:
+        """Returns whether a window that has not fired starts at `time`, and ends at or before `end`."""
+        if not self.since <= time < end or self.floor(time) != time:
+            return False
+        return self.until < _windows(self.report).latest_end(time) <= end
+
 
 @dataclass(frozen=True, slots=True)
 class WindowRun:
@@ -60,6 +66,8 @@ class Tiling:
     """The start of the span, or a later time if earlier windows are unknown."""
     end: int
     runs: tuple[WindowRun, ...]
+    waits: bool = False
+    """Whether it goes on with a window that has not fired; otherwise no window fits the rest of the span."""
 
     @property
     def covered_until(self) -> int:
@@ -112,6 +120,7 @@ def tiling_of(start: int, end: int, levels: Sequence[WindowLevel]) -> Tiling:
     >>> [(run.level.report.name, run.start // hour, run.end // hour) for run in tiling.runs]
     [('3600000', 23, 24), ('86400000', 24, 48), ('3600000', 48, 50)]
     """
+    levels = known_for(start, levels)
     # If every level starts later, earlier times are unknown. Otherwise a gap at the start is one that no level fits.
     is_later = bool(levels) and all(level.since > start for level in levels)
     begin = min(end, *(level.ceiling(level.since) for level in levels)) if is_later else start
@@ -120,7 +129,18 @@ def tiling_of(start: int, end: int, levels: Sequence[WindowLevel]) -> Tiling:
         if run.start != (runs[-1].end if runs else begin):
             break
         runs.append(run)
-    return Tiling(begin, end, tuple(runs))
+    until = runs[-1].end if runs else begin
+    return Tiling(begin, end, tuple(runs), waits=any(level.goes_on(until, end) for level in levels))
+
+
+def known_for(start: int, levels: Sequence[WindowLevel]) -> list[WindowLevel]:
+    """Returns of equal windows the first level that is known since `start` (ms), else the one known for longest."""
+    best = dict[object, WindowLevel]()
+    for level in levels:
+        other = best.setdefault(level.report.windows, level)
+        if level.since < other.since and other.since > start:
+            best[level.report.windows] = level
+    return [*best.values()]
 
 
 def _runs(start: int, end: int, levels: Sequence[WindowLevel]) -> list[WindowRun]:

@@ -19,8 +19,9 @@ COLUMNS: Final = (
 )
 """The columns of the CSV."""
 _STATES: Final = ("state", "covered_from", "covered_until", "may_change_until", "reason")
-_BARS: Final = {"page_views": "covered_until", "visitors": "visitors_covered_until"}
-"""The numbers of a bar, and what has the time that they cover."""
+_BAR_STATES: Final = ("state", "covered_from", "covered_until")
+_BARS: Final = {"page_views": "", "visitors": "visitors_"}
+"""The numbers of a bar, and the prefix of the members with their state."""
 Json = dict[str, Any]
 
 
@@ -58,15 +59,19 @@ def as_csv(traffic: PeriodTraffic) -> str:
 
 
 def _rows(answer: Json) -> Iterator[Json]:
-    period = {name: answer["period"][name] for name in ("start", "end")}
+    period = _bounds(answer["period"])
     for name, figure in answer["figures"].items():
         yield from _figure_rows(name, figure, period)
     for bar in answer["series"]:
-        for name, until in _BARS.items():
-            bounds = {key: bar[key] for key in ("start", "end", "state")}
-            yield {"part": "series", "measure": name, "value": bar[name], **bounds, "covered_until": bar[until]}
+        for name, prefix in _BARS.items():
+            states = {key: bar[f"{prefix}{key}"] for key in _BAR_STATES}
+            yield {"part": "series", "measure": name, "value": bar[name], **_bounds(bar), **states}
     for name, breakdown in answer["breakdowns"].items():
         yield from _breakdown_rows(breakdown, {"part": name, **period, **{key: breakdown[key] for key in _STATES}})
+
+
+def _bounds(span: Json) -> Json:
+    return {name: span[name] for name in ("start", "end")}
 
 
 def _breakdown_rows(breakdown: Json, shared: Json) -> Iterator[Json]:
@@ -130,15 +135,14 @@ def _coverage(coverage: Coverage, period: Period) -> Json:
 
 
 def _bar(bar: Bar, period: Period) -> Json:
-    is_known = bar.coverage.state is not FigureState.UNKNOWN
+    views, visitors = (_coverage(coverage, period) for coverage in (bar.coverage, bar.of_visitors))
     return {
         "start": iso(bar.start, period),
         "end": iso(bar.end, period),
         "page_views": bar.page_views,
         "visitors": bar.visitors,
-        "state": bar.coverage.state,
-        "covered_until": iso(bar.coverage.until, period) if is_known else None,
-        "visitors_covered_until": _iso(bar.visitors_until, period),
+        **{name: views[name] for name in _BAR_STATES},
+        **{f"visitors_{name}": visitors[name] for name in _BAR_STATES},
     }
 
 

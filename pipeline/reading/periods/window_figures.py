@@ -63,7 +63,7 @@ class WindowFigures:
         """Returns the coverage of the windows of `levels` in a tiling; `kind` is what they count, for the reason."""
         if reason := self.reasons.of(tiling, levels, kind):
             return unknown_coverage(tiling.start, reason)
-        return self.reasons.since_beginning(coverage_of(tiling))
+        return self.reasons.of_part(coverage_of(tiling), self.asked.period.start)
 
     def counts(self) -> Mapping[str, Figure]:
         """Returns the page views and the clicks."""
