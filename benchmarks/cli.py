@@ -26,6 +26,7 @@ from benchmarks import (
     start,
     tabs,
     totals,
+    traffic,
     users,
     versions,
     views,
@@ -79,6 +80,9 @@ def _run(options: Namespace, work: Path, console: Console, parts: dict[str, Any]
     if "views" in options.only:
         parts["views"] = views.views_by_rows(options.view_rows, options.looks, work)
         console.print(views.render(parts["views"]))
+    if "traffic" in options.only:
+        parts["traffic"] = traffic.traffic_by_rows(options.traffic_rows, options.looks, work)
+        console.print(traffic.render(parts["traffic"]))
     if "tabs" in options.only:
         found = tabs.costs(options.tabs_for / 1000, work)
         parts["tabs"] = {scene: asdict(cost) for scene, cost in found.items()}

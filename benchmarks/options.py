@@ -31,6 +31,7 @@ PARTS: Final = (
     "versions",
     "age",
     "views",
+    "traffic",
     "tabs",
     "day",
     "sessions",
@@ -49,7 +50,8 @@ _QUICK: Final = (
     "--user-counts 1000,10000 --unequal-users 5000 --backlog-users 5000,50000 --users 5000,50000 --repeat 1 "
     "--users-of-a-day 50 --year-events 300 --year-batches 20 --textbook-batches 300000 --drains 2 --batches 60 "
     "--bad-records 300000 --driver-rows 50000 "
-    "--ages 2000,20000 --view-rows 100000,500000 --looks 2 --engine-rows 100000 --remembered 100000,1000000 "
+    "--ages 2000,20000 --view-rows 100000,500000 --traffic-rows 2000000 --looks 2 --engine-rows 100000 "
+    "--remembered 100000,1000000 "
     "--duration 1m --warm-up 30s --slice 15s --rate 10000 --day-batches 300 --session-batches 20 --totals-users 20000 "
     "--our-intervals 500ms --checkpoints 1s --tabs-for 2s --collect-for 2s --collect-rounds 1"
 )
@@ -193,6 +195,7 @@ def _age(parser: argparse.ArgumentParser) -> None:
 def _views(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("views").add_argument
     add("--view-rows", type=typed(_sizes), default=(1_000_000, 10_000_000), metavar="N,...", help="rows of page_views")
+    add("--traffic-rows", type=typed(_sizes), default=(10_000_000,), metavar="N,...", help="rows of a year of [site]")
     add("--looks", type=typed(whole), default=10, help="requests for each view of the dashboard")
     add("--tabs-for", type=typed(length_ms), default="60s", help="time for each number of tabs of the dashboard")
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 from rich.table import Table
 
+from benchmarks.ledger_rows import Batches, ledger_rows
 from benchmarks.report import figures_table
 from benchmarks.rows import rows_of
 from demo.children import Child, child, free_port
@@ -35,7 +36,6 @@ _MICRO: Final = 1000
 _BEGIN_MS: Final = 1_700_000_040_000
 _BATCHES: Final = 60
 """Batches per window."""
-_PARTITIONS: Final = 4
 _LETTERS: Final = 500
 """Dead letters per window."""
 _MERGE_EVERY: Final = 64
@@ -74,12 +74,12 @@ def _measure(warehouse: Path, windows: int, port: int, path: str, looks: int) ->
         commit_batch(str(warehouse), windows)
         time.sleep(_APART_S)
         begun = time.perf_counter()
-        _ask(port, path)
+        ask(port, path)
         seconds.append(time.perf_counter() - begun)
     return {"median": median(seconds), "highest": max(seconds)}
 
 
-def _ask(port: int, path: str) -> None:
+def ask(port: int, path: str) -> None:
     """Asks for a page until it is complete: the dashboard answers within a second, and a reading may take longer."""
     while True:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=_ANSWER_S) as answer:
@@ -102,7 +102,7 @@ def _await_page(port: int) -> None:
     """Waits until the dashboard has read its first page. Raises RuntimeError after ten minutes."""
     for _ in range(_ANSWER_S * 10):
         try:
-            return _ask(port, "/")
+            return ask(port, "/")
         except OSError:
             time.sleep(0.1)
     raise RuntimeError("the dashboard of a benchmark does not answer")
@@ -134,24 +134,10 @@ def commit_batch(warehouse: str, windows: int) -> None:
     write_deltalake(ledger, _ledger(np.array([windows * _BATCHES + ledger.version()])), mode="append")
 
 
-def _ledger(numbers: np.ndarray[Any, np.dtype[np.int64]], opening: str | None = None) -> pa.Table:
-    numbers, partitions = np.repeat(numbers, _PARTITIONS), np.tile(np.arange(_PARTITIONS), len(numbers))
-    now = _BEGIN_MS + numbers * (_MINUTE // _BATCHES)
+def _ledger(numbers: Batches, opening: str | None = None) -> pa.Table:
     rejected = _LETTERS // _BATCHES
-    own = {
-        "batch": EPOCH + numbers,
-        "partition": partitions.astype(np.int32),
-        "from_offset": numbers * 1000,
-        "to_offset": numbers * 1000 + 1000,
-        "max_event_time": now,
-        "watermark_before": now - _MINUTE,
-        "watermark": now,
-        "committed_at": now,
-    }
-    none = dict.fromkeys(("partly_late", "future", "malformed", "gap", "lost"), 0)
-    same = {**none, "epoch": 1, "topic": "events", "records": 1000, "counted": 1000 - rejected, "too_late": rejected}
-    columns = {**same, "slack": [], "opening": opening, **{name: pa.array(values) for name, values in own.items()}}
-    return rows_of(LEDGER.schema, len(numbers), columns)
+    now = _BEGIN_MS + numbers * (_MINUTE // _BATCHES)
+    return ledger_rows(numbers, now, now - _MINUTE, rejected=rejected, opening=opening)
 
 
 def _results(report: Report, spec: TableSpec, window: int) -> pa.Table:

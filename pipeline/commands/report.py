@@ -62,8 +62,8 @@ _GIVEN: Final = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 @click.option(
     "--format",
     "form",
-    type=click.Choice([_HTML, _JSON, "csv"]),
-    help="html is the file of a day; json and csv are figures.  [default: html, with a period json]",
+    type=click.Choice([_HTML, _JSON, "csv", "parquet"]),
+    help="html is the file of a day; json, csv and parquet are figures.  [default: html, with a period json]",
 )
 @click.option("--wait", is_flag=True, help="Figures: wait until the watermark has passed the end of the period.")
 @click.option("--complete", is_flag=True, help="Figures: exit code 4 if they do not cover the whole period.")
@@ -91,8 +91,8 @@ def report(context: click.Context, warehouse: str, output: str | None, zone: Zon
     ends. The command only reads, needs no Spark, and may run while the service runs. For a day without windows and
     batches the page says so, and the exit code is 3.
 
-    With --period, or --format json or csv, it writes figures, a series and breakdowns of a period, each with its state:
-    final, complete, so far, partial or unknown.
+    With --period, or --format json, csv or parquet, it writes figures, a series and breakdowns of a period, each with
+    its state: final, complete, so far, partial or unknown.
     """
     day, period = asked["day"], asked["period"]
     if day is not None and period is not None:
@@ -103,7 +103,7 @@ def report(context: click.Context, warehouse: str, output: str | None, zone: Zon
         _write_figures(warehouse, {**asked, "form": form}, zone_name, output or "-")
     elif any(value for name, value in asked.items() if name not in ("day", "form")):
         raise click.UsageError(
-            "--period, --compare, --page, --wait and --complete are for figures: add --format json or csv"
+            "--period, --compare, --page, --wait and --complete are for figures: add --format json, csv or parquet"
         )
     else:
         _write_day(warehouse, day or TODAY, output, zone)

@@ -42,6 +42,19 @@ def statistics_of(table: DeltaTable, **partition: str) -> pa.Table:
     return files
 
 
+def rows_within(table: DeltaTable, start: tuple[str, Any], end: tuple[str, Any]) -> int:
+    """Returns the number of rows of files that may have rows of a span: at most as many rows are in it.
+
+    `start` and `end` are columns and values: rows whose first is at least, and whose second is at most that.
+    """
+    files = statistics_of(table)
+    for name, limit, is_outside in ((f"max.{start[0]}", start[1], pc.less), (f"min.{end[0]}", end[1], pc.greater)):
+        if name in files.column_names:
+            outside = is_outside(files[name], pa.scalar(limit, files[name].type))
+            files = files.filter(pc.invert(pc.fill_null(outside, fill_value=False)))
+    return pc.sum(files["num_records"]).as_py() or 0
+
+
 def smaller_files(table: DeltaTable, than_bytes: int) -> int:
     """Returns the number of a table's files that are smaller than `than_bytes`."""
     return pc.sum(pc.less(statistics_of(table)["size_bytes"], than_bytes)).as_py() or 0

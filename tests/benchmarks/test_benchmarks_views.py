@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import tabs, views
+from benchmarks import tabs, traffic, views
 from tests.support.seeds import in_turn
 from tests.support.waiting import PATIENCE_S, wait_for
 
@@ -18,6 +18,13 @@ def test_each_view_is_asked_of_each_warehouse(tmp_path: Path) -> None:
     assert all(0 < one["median"] <= one["highest"] for by_view in found.values() for one in by_view.values())
     assert [len(by_view) for by_view in found.values()] == [7, 7]
     assert views.render(found).row_count == 7
+
+
+@in_turn(1, 4)
+def test_each_question_about_a_period_is_asked_of_a_year_of_rows(tmp_path: Path) -> None:
+    found = traffic.traffic_by_rows([1_000], 1, tmp_path)
+    assert [*found[1_000]] == [*traffic.QUESTIONS, traffic.DUCKDB]
+    assert traffic.render(found).row_count == 5
 
 
 @pytest.mark.nightly

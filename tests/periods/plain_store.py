@@ -1,7 +1,7 @@
 """Tables in plain Python: the rows of windows that have fired, from the events that each report accepted."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import mean, median
 
 from tests.periods.raw_case import Raw, RawCase, Visit
@@ -55,8 +55,8 @@ class PlainStore:
         rows = [row for row in rows if page in (None, row[2].page)]
         return {at: sum(not event.is_click for _, to, event in rows if to == at) for at in {row[1] for row in rows}}
 
-    def user_rows(self, runs: Runs) -> int:
-        return len({(start, end, event.user) for start, end, event in self._of(runs, None)})
+    def has_more_users(self, runs: Runs, than: int) -> bool:
+        return len({(start, end, event.user) for start, end, event in self._of(runs, None)}) > than
 
     def users(self, runs: Runs) -> int:
         return len({event.user for _, _, event in self._of(runs, None)})
@@ -93,13 +93,16 @@ class PlainStore:
         )
 
     def top_visits(
-        self, visits: Visits, text: str, span: tuple[int, int], most: int, page: str | None, *, ended: bool
-    ) -> Top:
-        watermark = rules.as_number(self._case.watermark)
-        began = [visit for visit in self._began(visits, *span, page) if not ended or visit.end <= watermark]
-        counts = Counter(visit.entry if text == "entry_page" else visit.exit for visit in began)
-        rows = [(key, {"visits": count}) for key, count in sorted(counts.items(), key=lambda row: (-row[1], row[0]))]
-        return Top(rows[:most], {"visits": len(began)}, len(rows))
+        self, visits: Visits, span: tuple[int, int], most: int, page: str | None, ended: Collection[str]
+    ) -> Mapping[str, Top]:
+        watermark, found = rules.as_number(self._case.watermark), dict[str, Top]()
+        for text in visits.texts:
+            began = [v for v in self._began(visits, *span, page) if text not in ended or v.end <= watermark]
+            counts = Counter(visit.entry if text == "entry_page" else visit.exit for visit in began)
+            rows = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
+            listed = [(key, {"visits": count}) for key, count in rows[:most]]
+            found[text] = Top(listed, {"visits": len(began)}, len(rows))
+        return found
 
     def new_users(self, start: int, end: int) -> int:
         raise AssertionError((start, end))

@@ -12,7 +12,7 @@ from tests.periods.traffic_site import BERLIN, FIRST, REPORTS
 from tests.verify.site import NOON, POLICY, Event, Site
 from tidemark.pipeline.reading.periods.ask import BadQuestion, Words
 from tidemark.pipeline.reading.periods.period_report import period_traffic
-from tidemark.pipeline.reading.periods.traffic_json import as_csv
+from tidemark.pipeline.reading.periods.traffic_rows import as_csv
 
 PAGES = ['/a,b\n"', "/r\rr", "/u\u2028x", "/x\x85y", "/z\x1c", "(rest)", "+1;2", *(f"/~{number}" for number in "0123")]
 IN_CSV = ['/a,b\\n"', "/r\\rr", "/u\\u2028x", "/x\\x85y", "/z\\x1c", "(rest)", "'+1;2", "/~0", "/~1", "/~2"]

@@ -19,6 +19,10 @@ def test_the_verb_writes_what_the_page_answers(
     assert main(["report", *where, "--period", f"{SECOND}..{SECOND}", "--compare", "previous", "--complete"]) == 0
     assert json.loads(capsys.readouterr().out) == asked(served, f"{day(SECOND)}&compare=previous")
     assert main(["report", *where, "--day", SECOND, "--format", "csv", "--output", str(tmp_path / "day.csv")]) == 0
+    assert (
+        main(["report", *where, "--day", SECOND, "--format", "parquet", "--output", str(tmp_path / "day.parquet")]) == 0
+    )
+    assert (tmp_path / "day.parquet").read_bytes().startswith(b"PAR1")
     assert (tmp_path / "day.csv").read_text() == served.get(f"/traffic.csv?{day(SECOND)}").text
 
 
@@ -46,8 +50,8 @@ def test_the_verb_ends_with_code_4_for_a_period_of_which_a_part_is_unknown(
     ("arguments", "sentence"),
     [
         (["--day", "today", "--period", "7d"], "--day and --period are two periods"),
-        (["--wait"], "are for figures: add --format json or csv"),
-        (["--period", "7d", "--format", "html"], "are for figures: add --format json or csv"),
+        (["--wait"], "are for figures: add --format json, csv or parquet"),
+        (["--period", "7d", "--format", "html"], "are for figures: add --format json, csv or parquet"),
         (["--period", "8d"], "'8d' is no period"),
     ],
 )

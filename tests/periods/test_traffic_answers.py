@@ -3,19 +3,23 @@
 import csv
 import io
 import json
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.dashboard.scene import Served, hanging, serving
 from tests.periods.traffic_site import BERLIN, FIRST, FORMULA, REPORTS, SECOND, THIRD, asked, day
+from tests.support.waiting import PATIENCE_S
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
 from tidemark.pipeline.reading.periods.ask import Words
 from tidemark.pipeline.reading.periods.period_report import period_traffic
-from tidemark.pipeline.reading.periods.traffic_json import COLUMNS
+from tidemark.pipeline.reading.periods.traffic_rows import COLUMNS
 
 pytestmark = pytest.mark.slow
 
@@ -164,6 +168,23 @@ def test_the_csv_has_a_line_for_each_number_and_no_formulas(served: Served) -> N
     assert [(line["value"], line["state"], line["exact"]) for line in views] == [("24", "final", "true")]
     keys = {line["key"]: line["value"] for line in lines if (line["part"], line["measure"]) == ("pages", "page_views")}
     assert keys == {"/": "12", "/a": "0", f"'{FORMULA}": "12"}
+
+
+def test_the_parquet_file_has_the_rows_of_the_csv_with_types(served: Served) -> None:
+    question = f"{day(THIRD)}&compare=previous"
+    with urllib.request.urlopen(f"{served.address}/traffic.parquet?{question}", timeout=PATIENCE_S) as answer:  # noqa: S310 - our own
+        assert answer.headers["Content-Type"] == "application/vnd.apache.parquet"
+        table = pq.read_table(pa.BufferReader(answer.read()))
+    lines = [*csv.DictReader(io.StringIO(served.get(f"/traffic.csv?{question}").text))]
+    assert table.column_names == [*COLUMNS]
+    kinds = {"start": "timestamp[ms, tz=Europe/Berlin]", "value": "double", "exact": "bool", "state": "string"}
+    assert {name: str(table.schema.field(name).type) for name in kinds} == kinds
+    for row, line in zip(table.to_pylist(), lines, strict=True):
+        assert row["state"] == line["state"]
+        assert row["value"] == (float(line["value"]) if line["value"] else None)
+        for name in ("start", "end", "covered_from", "covered_until", "compared_end"):
+            assert (row[name].isoformat() if row[name] else "") == line[name]
+    assert FORMULA in table["key"].to_pylist()
 
 
 def test_a_store_that_hangs_is_no_answer(warehouse: Path) -> None:

@@ -44,6 +44,7 @@ def site(
         Route("/pages", partial(pages.history, c.PAGE_URL, "url")),
         Route("/traffic.json", traffic.json),
         Route("/traffic.csv", traffic.csv),
+        Route("/traffic.parquet", traffic.parquet),
         Route("/dead-letters", pages.dead_letters),
         Route("/dead-letters/{batch:int}/{partition:int}/{offset:int}", pages.dead_letter),
         Route(_HEALTH, health.answer),

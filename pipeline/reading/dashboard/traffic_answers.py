@@ -1,4 +1,4 @@
-"""`/traffic.json` and `/traffic.csv`: figures of a period, for programs and spreadsheets."""
+"""`/traffic.json`, `/traffic.csv` and `/traffic.parquet`: figures of a period, for programs and spreadsheets."""
 
 import asyncio
 import json
@@ -24,7 +24,8 @@ from tidemark.pipeline.reading.ledger_summary import LedgerSummary
 from tidemark.pipeline.reading.pages.table_reader import CurrentTables, TableReader
 from tidemark.pipeline.reading.periods.ask import Asker, BadQuestion, Words
 from tidemark.pipeline.reading.periods.period_traffic import PeriodTraffic
-from tidemark.pipeline.reading.periods.traffic_json import as_csv, as_json
+from tidemark.pipeline.reading.periods.traffic_json import as_json
+from tidemark.pipeline.reading.periods.traffic_rows import as_csv, as_parquet
 from tidemark.pipeline.tables.store_errors import STORE_ERRORS, one_line
 
 _QUARTER_MS: Final = 900_000
@@ -32,7 +33,7 @@ _QUARTER_MS: Final = 900_000
 _PATIENCE_S: Final = 10.0
 _PAUSE_S: Final = 0.05
 _DEFAULTS: Final = {"period": "today", "compare": "none", "zone": "", "page_url": ""}
-Write = Callable[[PeriodTraffic], str]
+Write = Callable[[PeriodTraffic], str | bytes]
 
 
 class TrafficAnswers:
@@ -51,6 +52,10 @@ class TrafficAnswers:
     async def csv(self, request: Request) -> Response:
         """Answers with lines."""
         return await self._answer(request, as_csv, "text/csv; charset=utf-8")
+
+    async def parquet(self, request: Request) -> Response:
+        """Answers with a Parquet file."""
+        return await self._answer(request, as_parquet, "application/vnd.apache.parquet")
 
     async def _answer(self, request: Request, write: Write, media_type: str) -> Response:
         now = self._clock()

@@ -55,18 +55,19 @@ def day_page(warehouse: str, day_text: str, zone: ZoneInfo) -> DayPage:
     return DayPage(day, html, view is not None and bool(view.bars or view.committed.batches))
 
 
-def write_page(page: str, output: str) -> None:
-    """Writes a page to the file `output` atomically; `-` is standard output.
+def write_page(page: str | bytes, output: str) -> None:
+    """Writes a page, a text in UTF-8, to the file `output` atomically; `-` is standard output.
 
     Raises SetUpError if the file cannot be written.
     """
+    content = page.encode() if isinstance(page, str) else page
     if output == "-":
-        click.echo(page.encode(), nl=False)  # always UTF-8
+        click.echo(content, nl=False)
         return
     file = Path(output)
     temporary = file.parent / f".tidemark-{os.getpid()}"
     try:
-        temporary.write_text(page, encoding="utf-8")
+        temporary.write_bytes(content)
         temporary.replace(file)
     except OSError as error:
         raise SetUpError(f"cannot write {output}: {error.strerror}. Name another file with --output") from error

@@ -30,10 +30,7 @@ def breakdowns_of(
     if sources.pages:
         found["pages"] = _with_visitors(windows, _by_key(windows, sources.pages, c.PAGE_URL, most, "pages"))
     if sources.visits is not None and (is_whole or ENTRY_PAGE in sources.visits.report.measures):
-        found |= {
-            _OF_VISITS.get(text, f"visits_by_{text}"): _by_text(instants, of_visits, sources.visits, text, most)
-            for text in sources.visits.texts
-        }
+        found |= _by_text(instants, of_visits, sources.visits, most)
     if sources.users and is_whole:
         found["users"] = _by_key(windows, sources.users, c.USER_ID, most, "visitors")
     if is_whole:
@@ -65,14 +62,16 @@ def _with_visitors(windows: WindowFigures, breakdown: Breakdown) -> Breakdown:
 
 
 def _by_text(
-    instants: InstantFigures, of_visits: Mapping[str, Figure], visits: Visits, text: str, most: int
-) -> Breakdown:
+    instants: InstantFigures, of_visits: Mapping[str, Figure], visits: Visits, most: int
+) -> dict[str, Breakdown]:
+    """Returns the breakdowns of visits by name; exits are those of visits that have ended."""
+    names = {text: _OF_VISITS.get(text, f"visits_by_{text}") for text in visits.texts}
     start, until = instants.covered(visits.progress)
     if reason := instants.reasons.of_span(start, until):
-        return Breakdown([], {}, 0, unknown_coverage(start, reason))
-    coverage = of_visits["bounce_rate" if text == EXIT_PAGE else "visits"].coverage
-    ended, page = text == EXIT_PAGE, instants.asked.page
-    return _breakdown(instants.store.top_visits(visits, text, (start, until), most, page, ended=ended), coverage)
+        return {name: Breakdown([], {}, 0, unknown_coverage(start, reason)) for name in names.values()}
+    tops = instants.store.top_visits(visits, (start, until), most, instants.asked.page, (EXIT_PAGE,))
+    coverages = {text: of_visits["bounce_rate" if text == EXIT_PAGE else "visits"].coverage for text in names}
+    return {name: _breakdown(tops[text], coverages[text]) for text, name in names.items()}
 
 
 def _breakdown(top: Top, coverage: Coverage) -> Breakdown:

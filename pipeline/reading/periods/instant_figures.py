@@ -5,6 +5,7 @@ They can be cut at any time that the watermark has passed, so they follow no win
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Final
 
 from tidemark.pipeline.event_time import rules
@@ -38,9 +39,8 @@ class InstantFigures:
             return self._unknown(OF_VISITS, self.reasons.no_report("visits"))
         if self.asked.page is not None and ENTRY_PAGE not in visits.report.measures:
             return self._unknown(OF_VISITS, self.reasons.no_report("visits of a page"))
-        return self._figures(
-            OF_VISITS, visits.progress, lambda start, until, end: self._measured(visits, start, until, end)
-        )
+        sums_of = cache(partial(self._sums, visits))
+        return self._figures(OF_VISITS, visits.progress, partial(self._measured, visits, sums_of))
 
     def new_visitors(self) -> Figure:
         """Returns the users whose first event of all is in the period."""
@@ -102,8 +102,13 @@ class InstantFigures:
     def _unknown(self, names: tuple[str, ...], reason: str) -> Mapping[str, Figure]:
         return dict.fromkeys(names, Figure(None, unknown_coverage(self.asked.period.start, reason)))
 
-    def _measured(self, visits: Visits, start: int, until: int, end: int) -> Mapping[str, Figure]:
-        sums = self.store.visits(visits, start, until, self.asked.page)
+    def _sums(self, visits: Visits, start: int, until: int) -> VisitSums:
+        return self.store.visits(visits, start, until, self.asked.page)
+
+    def _measured(
+        self, visits: Visits, sums_of: Callable[[int, int], VisitSums], start: int, until: int, end: int
+    ) -> Mapping[str, Figure]:
+        sums = sums_of(start, until)
         ended, lateness_ms = sums.visits - sums.going, visits.report.allowed_lateness_ms
         # An event of the span is accepted until its own window, of the length of the gap, is closed.
         last_end = end - 1 + visits.gap_ms

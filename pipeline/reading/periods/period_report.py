@@ -12,12 +12,14 @@ from tidemark.pipeline.reading.pages.table_reader import TableReader
 from tidemark.pipeline.reading.periods.ask import Asker, Words
 from tidemark.pipeline.reading.periods.figures import FigureState
 from tidemark.pipeline.reading.periods.period_traffic import PeriodTraffic
-from tidemark.pipeline.reading.periods.traffic_json import as_csv, as_json
+from tidemark.pipeline.reading.periods.traffic_json import as_json
+from tidemark.pipeline.reading.periods.traffic_rows import as_csv, as_parquet
 from tidemark.pipeline.tables.ledger import require_warehouse
 
-FORMS: Final[dict[str, Callable[[PeriodTraffic], str]]] = {
+FORMS: Final[dict[str, Callable[[PeriodTraffic], str | bytes]]] = {
     "json": lambda traffic: json.dumps(as_json(traffic), indent=1) + "\n",
     "csv": as_csv,
+    "parquet": as_parquet,
 }
 """How an answer is written, by the name of the format."""
 _PAUSE_S: Final = 1.0

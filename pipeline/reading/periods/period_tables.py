@@ -2,18 +2,19 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from deltalake import DeltaTable
 
 from tidemark.pipeline import columns as c
-from tidemark.pipeline.instants import ms_of
+from tidemark.pipeline.instants import moment, ms_of
 from tidemark.pipeline.reading.pages.table_reader import CurrentTables, text_sql
 from tidemark.pipeline.reading.periods.period_sources import COUNTS, ENTRY_PAGE, Visits
 from tidemark.pipeline.reading.periods.store import Runs, Top, VisitSums
 from tidemark.pipeline.reading.periods.tiling import WindowLevel
 from tidemark.pipeline.sketches import estimate, merged
 from tidemark.pipeline.tables.engines import Engine
+from tidemark.pipeline.tables.file_statistics import rows_within
 from tidemark.pipeline.tables.query import Row, rows_of
 from tidemark.pipeline.tables.schemas import USER_TOTALS
 
@@ -28,8 +29,10 @@ _ROWS: Final = "{rows}"
 """Stands for the rows of some runs in SQL."""
 _SUMS_SQL: Final = "SELECT {sums} FROM ({rows}) AS parts"
 _GOING: Final = "state = 'open'"
-_TOP_SQL: Final = "SELECT key, {sums} FROM ({rows}) AS parts GROUP BY key ORDER BY {order}, key NULLS LAST LIMIT {most}"
-_TOTALS_SQL: Final = "SELECT count(*) AS number, {sums} FROM (SELECT key, {sums} FROM ({rows}) AS p GROUP BY key) AS q"
+_TOP_SQL: Final = """
+SELECT *, count(*) OVER () AS number, {totals} FROM (SELECT key, {sums} FROM ({rows}) AS parts GROUP BY key) AS by_key
+ORDER BY {order}, key NULLS LAST LIMIT {most}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +55,13 @@ class PeriodTables:
         )
         return {ms_of(row[c.WINDOW_END]): row["views"] for row in rows}
 
-    def user_rows(self, runs: Runs) -> int:
-        """Returns the number of rows with a user."""
+    def has_more_users(self, runs: Runs, than: int) -> bool:
+        """Returns whether there are more rows with a user than that; usually the statistics of files suffice."""
+        levels = {run.level: run.level for run in runs}
+        if sum(self._rows_in_files(level, runs) for level in levels) <= than:
+            return False
         rows = self._rows(_SUMS_SQL.format(sums="count(*) AS number", rows=_ROWS), runs, (c.PAGE_VIEWS,))
-        return sum(int(row["number"]) for row in rows)
+        return sum(int(row["number"]) for row in rows) > than
 
     def users(self, runs: Runs) -> int:
         """Returns the exact number of different users."""
@@ -100,11 +106,13 @@ class PeriodTables:
     def top(self, runs: Runs, key: str, most: int, page: str | None) -> Top:
         """Returns the `most` values of a key with the most page views, then clicks."""
         selected = (f"CAST({key} AS VARCHAR) AS key", *COUNTS)
-        texts = {"sums": _sums_sql(COUNTS), "rows": _ROWS, "most": most}
         order = ", ".join(f"{name} DESC" for name in COUNTS)
-        rows = self._rows(_TOP_SQL.format(order=order, **texts), runs, selected, page)
-        (totals,) = self._rows(_TOTALS_SQL.format(**texts), runs, selected, page)
-        return _top(rows, totals, COUNTS)
+        totals = ", ".join(f"CAST(sum({name}) OVER () AS BIGINT) AS total_{name}" for name in COUNTS)
+        sql = _TOP_SQL.format(sums=_sums_sql(COUNTS), totals=totals, rows=_ROWS, order=order, most=most)
+        rows = self._rows(sql, runs, selected, page)
+        if not rows:
+            return Top([], dict.fromkeys(COUNTS, 0), 0)
+        return _top(rows, {name: int(rows[0][f"total_{name}"] or 0) for name in COUNTS}, rows[0]["number"])
 
     def visits(self, visits: Visits, start: int, end: int, page: str | None) -> VisitSums:
         """Returns the visits that began in `[start, end)`, by entry page if `page` is not None."""
@@ -117,15 +125,21 @@ class PeriodTables:
         return VisitSums(**row, last_end=last_end)
 
     def top_visits(
-        self, visits: Visits, text: str, span: tuple[int, int], most: int, page: str | None, *, ended: bool
-    ) -> Top:
-        """Returns the `most` values of a text measure with the most visits; `ended`: only visits that have ended."""
-        condition = _began_sql(*span, page) + (f" AND NOT ({_GOING})" if ended else "")
-        rows = self._live(visits, f"{text} AS key, count(*) AS visits", f"{condition} GROUP BY 1", span[0])
-        rows = [row | {"key": row["key"] or None} for row in rows]
-        ordered = sorted(rows, key=lambda row: (-row["visits"], row["key"] is None, row["key"]))
-        totals = {"number": len(rows), "visits": sum(row["visits"] for row in rows)}
-        return _top(ordered[:most], totals, ("visits",))
+        self, visits: Visits, span: tuple[int, int], most: int, page: str | None, ended: Collection[str]
+    ) -> dict[str, Top]:
+        """Returns by text measure the `most` values with the most visits; of those in `ended` only ended visits."""
+        texts = visits.texts
+        groups = ", ".join(f"grouping({text}) AS is_other_{index}" for index, text in enumerate(texts))
+        select = f"{', '.join(texts)}, {groups}, count(*) AS visits, sum(CASE WHEN {_GOING} THEN 0 ELSE 1 END) AS ended"
+        sets = ", ".join(f"({text})" for text in texts)
+        rest = f"{_began_sql(*span, page)} GROUP BY GROUPING SETS ({sets})"
+        rows = self._live(visits, select, rest, span[0]) if texts else []
+        return {
+            text: _top_visits(
+                [(row[text] or None, row["ended" if text in ended else "visits"]) for row in rows if not row[of]], most
+            )
+            for text, of in ((text, f"is_other_{index}") for index, text in enumerate(texts))
+        }
 
     def new_users(self, start: int, end: int) -> int:
         """Returns the number of users whose first event of all is in `[start, end)`."""
@@ -165,15 +179,27 @@ class PeriodTables:
         tables = {_name(level.report.name): self._table(level) for level in by_level}
         return rows_of(sql.replace(_ROWS, " UNION ALL ".join(parts)), **tables)
 
+    def _rows_in_files(self, level: WindowLevel, runs: Runs) -> int:
+        """Returns the number of rows of files that may have windows of the runs."""
+        of_level = [run for run in runs if run.level == level]
+        start, end = min(run.start for run in of_level), max(run.end for run in of_level)
+        return rows_within(self._table(level), (c.WINDOW_START, moment(start)), (c.WINDOW_END, moment(end)))
+
     def _table(self, level: WindowLevel) -> DeltaTable:
         table = self.tables.find(level.report.name)
         assert table is not None  # noqa: S101 - a level without a table has no progress
         return table
 
 
-def _top(rows: Sequence[Row], totals: Mapping[str, Any], names: Sequence[str]) -> Top:
-    listed = [(row["key"], {name: int(row[name]) for name in names}) for row in rows]
-    return Top(listed, {name: int(totals[name] or 0) for name in names}, totals["number"])
+def _top(rows: Sequence[Row], totals: Mapping[str, int], number: int) -> Top:
+    return Top([(row["key"], {name: int(row[name]) for name in totals}) for row in rows], totals, number)
+
+
+def _top_visits(rows: Sequence[tuple[str | None, int]], most: int) -> Top:
+    """Returns the values with the most visits, of each value with its number."""
+    listed = sorted((row for row in rows if row[1]), key=lambda row: (-row[1], row[0] is None, row[0]))
+    totals = {"visits": sum(number for _, number in listed)}
+    return Top([(key, {"visits": number}) for key, number in listed[:most]], totals, len(listed))
 
 
 def _name(report: str) -> str:

@@ -69,9 +69,8 @@ def _visitors(figures: WindowFigures, bars: Sequence[Window]) -> list[tuple[int 
     tilings = [_known(figures, tiling_of(*bar, levels)) for bar in bars]
     runs = [tiling.runs for tiling in tilings]
     windows = sum(len(run.ends) for bar in runs for run in bar)
-    if not 0 < windows <= _MOST_WINDOWS or figures.store.user_rows([run for bar in runs for run in bar]) > (
-        figures.exact_rows
-    ):
+    every = [run for bar in runs for run in bar]
+    if not 0 < windows <= _MOST_WINDOWS or figures.store.has_more_users(every, figures.exact_rows):
         return [(None, unknown_coverage(bar.start, "")) for bar in bars]
     counts = zip(figures.store.users_by_bar(runs), tilings, bars, strict=True)
     return [(count if tiling.runs else None, _coverage(figures, tiling, bar.start)) for count, tiling, bar in counts]

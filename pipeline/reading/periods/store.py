@@ -54,8 +54,8 @@ class Store(Protocol):
         """Returns page views by the end (ms) of each window in `[start, end)` that has some."""
         ...
 
-    def user_rows(self, runs: Runs) -> int:
-        """Returns the number of rows with a user."""
+    def has_more_users(self, runs: Runs, than: int) -> bool:
+        """Returns whether there are more than that number of rows with a user."""
         ...
 
     def users(self, runs: Runs) -> int:
@@ -83,9 +83,9 @@ class Store(Protocol):
         ...
 
     def top_visits(
-        self, visits: Visits, text: str, span: tuple[int, int], most: int, page: str | None, *, ended: bool
-    ) -> Top:
-        """Returns the `most` values of a text measure with the most visits; `ended`: only visits that have ended."""
+        self, visits: Visits, span: tuple[int, int], most: int, page: str | None, ended: Collection[str]
+    ) -> Mapping[str, Top]:
+        """Returns by text measure the `most` values with the most visits; of those in `ended` only ended visits."""
         ...
 
     def new_users(self, start: int, end: int) -> int:

@@ -4,9 +4,9 @@ A commit is ahead of the tables until its publication. So the progress of a repo
 nothing that this made due is missing, and otherwise that of the last batch that the table records as published.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from deltalake import DeltaTable
 
@@ -45,7 +45,7 @@ def sources_in(tables: CurrentTables, summary: LedgerSummary, known: Beginnings 
     summary = _at_least_published(tables, summary)
     beginnings = _beginnings(tables, summary, known)
     reports = [report for report in summary.policy.reports if tables.find(report.name) is not None]
-    progress = {report.name: _progress(tables, summary, report, beginnings.since[report.name]) for report in reports}
+    progress = _progress(tables, summary, reports, beginnings.since)
     beginning, knows_first = _beginning(tables, reports, progress)
     sources = sources_of(
         reports=summary.policy.reports,
@@ -106,25 +106,55 @@ def _since(openings: Sequence[Row]) -> dict[str, int]:
     return since
 
 
-def _progress(tables: CurrentTables, summary: LedgerSummary, report: Report, since: int) -> ReportProgress:
-    table, watermark = tables.find(report.name), rules.as_number(summary.watermark)
-    removed, closed = version_of(table, REMOVED_APP), version_of(table, CLOSED_APP)
-    now = ReportProgress(
-        summary.batch,
-        watermark,
-        min(watermark, max(lateness.closed_until(report, summary.watermark), closed)),
-        max(since, removed),
-    )
-    published = version_of(table, PUBLISHED_APP)
-    if published >= summary.batch:
+def _progress(
+    tables: CurrentTables, summary: LedgerSummary, reports: Sequence[Report], since: Mapping[str, int]
+) -> dict[str, ReportProgress]:
+    """Returns the progress of each report by name; `since` has since when it counts."""
+    watermark = rules.as_number(summary.watermark)
+    published = {report.name: version_of(tables.find(report.name), PUBLISHED_APP) for report in reports}
+    behind = [report for report in reports if published[report.name] < summary.batch]
+    befores = _watermarks_at(tables, {published[report.name] for report in behind})
+    progress, unpublished = dict[str, ReportProgress](), dict[str, _Unpublished]()
+    for report in reports:
+        table = tables.find(report.name)
+        removed, closed = version_of(table, REMOVED_APP), version_of(table, CLOSED_APP)
+        progress[report.name] = ReportProgress(
+            summary.batch,
+            watermark,
+            min(watermark, max(lateness.closed_until(report, summary.watermark), closed)),
+            max(since[report.name], removed),
+        )
+        if published[report.name] < summary.batch:
+            batch = published[report.name]
+            unpublished[report.name] = _Unpublished(report, batch, befores.get(batch, rules.NO_WATERMARK), closed)
+    panes = _panes_of(tables, unpublished.values(), summary.batch, watermark)
+    return progress | {
+        name: _published(progress[name], late, panes[name], watermark) for name, late in unpublished.items()
+    }
+
+
+class _Unpublished(NamedTuple):
+    """A report that lacks the newest batches: its last published batch, and the watermark of this."""
+
+    report: Report
+    batch: int
+    before: int
+    closed: int
+    """Windows that end at or before it are closed, as its table records."""
+
+
+def _published(now: ReportProgress, late: _Unpublished, panes: Sequence[int], watermark: int) -> ReportProgress:
+    """Returns the progress without what is due and not published; `panes` may be, and `now` is that of the ledger."""
+    windows = late.report.windows
+    if isinstance(windows, Periodic):
+        due = {window for pane in panes for window in windows.of(pane) if window.end <= now.until}
+        return _without_pending(now, [(window.start, window.end) for window in due], late.before)
+    if late.before == watermark and not panes:
         return now
-    before = _watermark_at(tables, published)
-    if isinstance(report.windows, Periodic):
-        return _without_pending(now, _pending(tables, report, report.windows, (published, before), now), before)
-    if before == watermark and not _has_panes_after(tables, report.name, published, summary.batch):
-        return now
-    closed = max(lateness.closed_until(report, None if before == rules.NO_WATERMARK else before), closed)
-    return replace(now, batch=published, until=min(before, watermark), closed=min(closed, before, watermark))
+    before = None if late.before == rules.NO_WATERMARK else late.before
+    closed = max(lateness.closed_until(late.report, before), late.closed)
+    until = min(late.before, watermark)
+    return replace(now, batch=late.batch, until=until, closed=min(closed, late.before, watermark))
 
 
 def _without_pending(now: ReportProgress, pending: Sequence[tuple[int, int]], before: int) -> ReportProgress:
@@ -137,22 +167,34 @@ def _without_pending(now: ReportProgress, pending: Sequence[tuple[int, int]], be
     return replace(now, until=min(now.until, first_fired), closed=min(now.closed, first))
 
 
-def _pending(
-    tables: CurrentTables, report: Report, windows: Periodic, published: tuple[int, int], now: ReportProgress
-) -> list[tuple[int, int]]:
-    """Returns the windows that fell due after the `published` batch and its watermark, and up to `now`."""
-    batch, before = published
+def _panes_of(
+    tables: CurrentTables, reports: Collection[_Unpublished], until_batch: int, watermark: int
+) -> dict[str, list[int]]:
+    """Returns by report the starts of panes that may be in windows that are due and not published.
+
+    Of a report whose windows do not follow from the clock they are those of later batches.
+    """
+    found: dict[str, list[int]] = {late.report.name: [] for late in reports}
     panes = tables.find(PANES.name)
-    if panes is None:
-        return []
-    first = windows.earliest_after(before) if before > rules.NO_WATERMARK else before
+    if panes is None or not reports:
+        return found
     rows = rows_of(
-        f"SELECT DISTINCT {c.PANE_START} FROM panes WHERE {c.REPORT} = '{report.name}' AND {c.BATCH} <= {now.batch} "  # noqa: S608 - ours
-        f"AND {c.PANE_START} < {now.until} AND ({c.BATCH} > {batch} OR {c.PANE_START} >= {first})",
+        f"SELECT DISTINCT {c.REPORT}, {c.PANE_START} FROM panes WHERE {c.BATCH} <= {until_batch} "  # noqa: S608 - ours
+        f"AND ({' OR '.join(_pending_sql(late, watermark) for late in reports)})",
         panes=panes,
     )
-    due = {window for row in rows for window in windows.of(row[c.PANE_START]) if window.end <= now.until}
-    return [(window.start, window.end) for window in due]
+    for row in rows:
+        found[row[c.REPORT]].append(row[c.PANE_START])
+    return found
+
+
+def _pending_sql(late: _Unpublished, watermark: int) -> str:
+    windows, of_report = late.report.windows, f"{c.REPORT} = '{late.report.name}'"
+    if not isinstance(windows, Periodic):
+        return f"({of_report} AND {c.BATCH} > {late.batch})"
+    first = windows.earliest_after(late.before) if late.before > rules.NO_WATERMARK else late.before
+    is_new = f"({c.BATCH} > {late.batch} OR {c.PANE_START} >= {first})"
+    return f"({of_report} AND {c.PANE_START} < {watermark} AND {is_new})"
 
 
 def _has_panes_after(tables: CurrentTables, name: str, batch: int, until: int) -> bool:
@@ -163,13 +205,14 @@ def _has_panes_after(tables: CurrentTables, name: str, batch: int, until: int) -
     return bool(rows_of(f"SELECT {c.BATCH} FROM panes WHERE {condition} LIMIT 1", panes=panes))  # noqa: S608 - ours
 
 
-def _watermark_at(tables: CurrentTables, batch: int) -> int:
-    """Returns the watermark of a committed batch as a number."""
+def _watermarks_at(tables: CurrentTables, batches: Collection[int]) -> dict[int, int]:
+    """Returns the watermarks of committed batches as numbers, without those that the ledger does not have."""
     ledger = tables.find(LEDGER.name)
-    if not batch or ledger is None:
-        return rules.NO_WATERMARK
-    sql = f"SELECT max({c.WATERMARK}) AS watermark FROM ledger WHERE {c.BATCH} = {batch}"  # noqa: S608 - our own number
-    return rules.as_number(rows_of(sql, ledger=ledger)[0]["watermark"])
+    if ledger is None or not any(batches):
+        return {}
+    listed = ", ".join(map(str, sorted(batches)))
+    sql = f"SELECT {c.BATCH}, max({c.WATERMARK}) AS watermark FROM ledger WHERE {c.BATCH} IN ({listed}) GROUP BY 1"  # noqa: S608 - our own numbers
+    return {row[c.BATCH]: rules.as_number(row["watermark"]) for row in rows_of(sql, ledger=ledger)}
 
 
 def _totals(tables: CurrentTables, summary: LedgerSummary, beginnings: Beginnings) -> ReportProgress | None:
@@ -179,7 +222,8 @@ def _totals(tables: CurrentTables, summary: LedgerSummary, beginnings: Beginning
         return None
     published = version_of(table, PUBLISHED_APP)
     is_pending = _has_panes_after(tables, UserTotals.name, published, summary.batch)
-    until = _watermark_at(tables, published) if is_pending else rules.as_number(summary.watermark)
+    watermark = rules.as_number(summary.watermark)
+    until = _watermarks_at(tables, {published}).get(published, rules.NO_WATERMARK) if is_pending else watermark
     return ReportProgress(published if is_pending else summary.batch, until, rules.NO_WATERMARK)
 
 

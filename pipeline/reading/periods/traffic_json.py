@@ -1,27 +1,16 @@
-"""The public forms of an answer: an object for JSON, and rows for CSV. docs/dashboard.md documents both."""
+"""The public form of an answer: an object for JSON, which docs/dashboard.md documents."""
 
-import csv
-import io
-from collections.abc import Iterator
 from typing import Any, Final
 
 from tidemark.pipeline.reading.periods.figures import Bar, Breakdown, Compared, Coverage, Figure, FigureState
 from tidemark.pipeline.reading.periods.period import Period
 from tidemark.pipeline.reading.periods.period_traffic import PeriodTraffic
 from tidemark.pipeline.reading.periods.reasons import iso
-from tidemark.pipeline.reading.shell_output import harmless_cell
 
 ERROR: Final = 0.016
 """The relative standard error of estimated visitors."""
-COLUMNS: Final = (
-    *("part", "key", "start", "end", "measure", "value", "exact", "state", "covered_from", "covered_until"),
-    *("may_change_until", "reason", "compared_value", "compared_with", "compared_start", "compared_end", "change"),
-)
-"""The columns of the CSV."""
-_STATES: Final = ("state", "covered_from", "covered_until", "may_change_until", "reason")
-_BAR_STATES: Final = ("state", "covered_from", "covered_until")
-_BARS: Final = {"page_views": "", "visitors": "visitors_"}
-"""The numbers of a bar, and the prefix of the members with their state."""
+BAR_STATES: Final = ("state", "covered_from", "covered_until")
+"""The members with the state of a bar's page views; those of its visitors start with `visitors_`."""
 Json = dict[str, Any]
 
 
@@ -46,53 +35,6 @@ def as_json(traffic: PeriodTraffic) -> Json:
         "series": [_bar(bar, period) for bar in traffic.series],
         "breakdowns": {name: _breakdown(breakdown, period) for name, breakdown in traffic.breakdowns.items()},
     }
-
-
-def as_csv(traffic: PeriodTraffic) -> str:
-    """Returns the CSV of `/traffic.csv`: a line for each number, harmless to spreadsheets."""
-    text = io.StringIO()
-    rows = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    rows.writeheader()
-    for row in _rows(as_json(traffic)):  # before they are written: a page may have any kind of line break
-        rows.writerow({name: harmless_cell(value) if isinstance(value, str) else value for name, value in row.items()})
-    return text.getvalue()
-
-
-def _rows(answer: Json) -> Iterator[Json]:
-    period = _bounds(answer["period"])
-    for name, figure in answer["figures"].items():
-        yield from _figure_rows(name, figure, period)
-    for bar in answer["series"]:
-        for name, prefix in _BARS.items():
-            states = {key: bar[f"{prefix}{key}"] for key in _BAR_STATES}
-            yield {"part": "series", "measure": name, "value": bar[name], **_bounds(bar), **states}
-    for name, breakdown in answer["breakdowns"].items():
-        yield from _breakdown_rows(breakdown, {"part": name, **period, **{key: breakdown[key] for key in _STATES}})
-
-
-def _bounds(span: Json) -> Json:
-    return {name: span[name] for name in ("start", "end")}
-
-
-def _breakdown_rows(breakdown: Json, shared: Json) -> Iterator[Json]:
-    for listed in breakdown["rows"]:
-        numbers = {measure: value for measure, value in listed.items() if measure != "key"}
-        for measure, value in numbers.items():
-            exact = {"exact": "false"} if measure in breakdown.get("overlap", {}) else {}
-            yield {**shared, **exact, "key": listed["key"], "measure": measure, "value": value}
-    if breakdown["rest_rows"]:
-        for measure, value in breakdown["rest"].items():
-            yield {**shared, "measure": f"{measure}.rest", "value": value}
-
-
-def _figure_rows(name: str, figure: Json, period: Json) -> Iterator[Json]:
-    compared = figure["compared"] or {}
-    sides = {f"compared_{key}": compared.get(key) for key in ("value", "with", "start", "end")}
-    row = {**period, **{key: figure[key] for key in _STATES}, "part": "figure", "exact": str(figure["exact"]).lower()}
-    yield {**row, "measure": name, "value": figure["value"], **sides, "change": compared.get("change")}
-    for more in ("mean", "still_going"):
-        if more in figure:
-            yield {**row, "measure": f"{name}.{more}", "value": figure[more]}
 
 
 def _figure(figure: Figure, period: Period) -> Json:
@@ -141,8 +83,8 @@ def _bar(bar: Bar, period: Period) -> Json:
         "end": iso(bar.end, period),
         "page_views": bar.page_views,
         "visitors": bar.visitors,
-        **{name: views[name] for name in _BAR_STATES},
-        **{f"visitors_{name}": visitors[name] for name in _BAR_STATES},
+        **{name: views[name] for name in BAR_STATES},
+        **{f"visitors_{name}": visitors[name] for name in BAR_STATES},
     }
 
 

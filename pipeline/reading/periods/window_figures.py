@@ -79,10 +79,10 @@ class WindowFigures:
         sources = self.sources
         if self.asked.page is not None:
             return self._estimate(sources.page_sketches, "visitors of a page")
-        rows = self.store.user_rows(self.tiling(sources.users).runs) if sources.users else 0
-        if sources.site_sketches and (not sources.users or rows > self.exact_rows):
+        runs = self.tiling(sources.users).runs
+        if sources.site_sketches and (not sources.users or self.store.has_more_users(runs, self.exact_rows)):
             return self._estimate(sources.site_sketches, "visitors")
-        return self._figure(sources.users, "visitors", lambda tiling: self.store.users(tiling.runs))
+        return self._figure(sources.users, "visitors", cache(lambda tiling: self.store.users(tiling.runs)))
 
     @property
     def _kind(self) -> str:
@@ -91,7 +91,7 @@ class WindowFigures:
 
     def _estimate(self, levels: Sequence[WindowLevel], kind: str) -> Figure:
         """Returns the different users, from the sketches of `levels`."""
-        figure = self._figure(levels, kind, lambda tiling: self.store.estimate(tiling.runs, self.asked.page))
+        figure = self._figure(levels, kind, cache(lambda tiling: self.store.estimate(tiling.runs, self.asked.page)))
         return replace(figure, is_exact=False)
 
     def _figure(self, levels: Sequence[WindowLevel], kind: str, count: Count) -> Figure:
