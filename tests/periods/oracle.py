@@ -131,10 +131,11 @@ class Oracle(WallClock):
         """Returns the start of the first window with an event, and whether a report has it that knows every time."""
         firsts = dict[str, int]()
         for report in self.timed(any_keys=True):
-            owners = [self.window(report, event.time) for event in self.case.events]
+            events = self.case.events_of(report)
+            owners = [self.window(report, event.time) for event in events]
             fired = [
                 owner.start
-                for owner, event in zip(owners, self.case.events, strict=True)
+                for owner, event in zip(owners, events, strict=True)
                 if owner.end <= self.watermark
                 and owner.start >= self.since(report)
                 and event.is_in_time(owner.end, report.allowed_lateness_ms)
@@ -157,7 +158,8 @@ class Oracle(WallClock):
             if not cover.owners or not cover.start <= event.time < cover.until or page not in ("", event.page):
                 continue
             owner = cover.owners[bisect_right(starts, event.time) - 1]
-            if event.is_in_time(owner.end, owner.report.allowed_lateness_ms):
+            is_erased = event.user == self.case.erased and "user_id" in owner.report.keys
+            if not is_erased and event.is_in_time(owner.end, owner.report.allowed_lateness_ms):
                 found.append(event)
         return found
 

@@ -123,7 +123,7 @@ class PlainStore:
         report, watermark = self._case.report(name), rules.as_number(self._case.watermark)
         return [
             (window.start, window.end, event)
-            for event in self._case.events
+            for event in self._case.events_of(report)
             for window in report.windows.of(event.time)
             if event.is_in_time(window.end, report.allowed_lateness_ms)
             and window.end <= watermark

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from random import Random
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -37,10 +37,12 @@ class Raw:
     page: str
     is_click: bool
     before: int | None
+    is_corrected: bool = False
+    """Whether it was added afterwards to the closed windows that it missed."""
 
     def is_in_time(self, end: int, lateness_ms: int) -> bool:
-        """Whether a window with this end had not closed before the event came."""
-        return self.before is None or end > self.before - lateness_ms
+        """Whether a window with this end counts it: it had not closed before the event came, or it was corrected."""
+        return self.is_corrected or self.before is None or end > self.before - lateness_ms
 
 
 @dataclass(frozen=True)
@@ -90,28 +92,40 @@ class RawCase:
     compare: str = "none"
     zone: str = "UTC"
     page: str = ""
+    erased: str = ""
+    """The user whose rows were removed; empty if nobody was erased."""
+
+    def events_of(self, report: Report) -> list[Raw]:
+        """The events that a report may count: an erased user is in reports without users only."""
+        return [event for event in self.events if "user_id" not in report.keys or event.user != self.erased]
 
     def report(self, name: str) -> Report:
         return next(report for report in self.reports if report.name == name)
 
     def visits(self, report: Report) -> list[Visit]:
         """The sessions of a report: an event joins those of its user that it meets and that had not closed."""
-        assert isinstance(report.windows, Sessions)
-        gap, found = report.windows.gap_ms, list[Visit]()
-        for event in self.events:
-            if not event.is_in_time(event.time + gap, report.allowed_lateness_ms):
-                continue
-            joined = [
-                visit
-                for visit in found
-                if visit.events[0].user == event.user
-                and visit.start <= event.time + gap
-                and event.time <= visit.end
-                and event.is_in_time(visit.end, report.allowed_lateness_ms)
-            ]
-            found = [visit for visit in found if visit not in joined]
-            found.append(Visit((*(each for visit in joined for each in visit.events), event), gap))
-        return found
+        return visits_of(tuple(self.events_of(report)), report)
+
+
+@lru_cache(maxsize=8)
+def visits_of(events: tuple[Raw, ...], report: Report) -> list[Visit]:
+    """Returns the sessions of events, those that were corrected after the others."""
+    assert isinstance(report.windows, Sessions)
+    gap, found = report.windows.gap_ms, list[Visit]()
+    for event in sorted(events, key=lambda event: event.is_corrected):
+        if not event.is_in_time(event.time + gap, report.allowed_lateness_ms):
+            continue
+        joined = [
+            visit
+            for visit in found
+            if visit.events[0].user == event.user
+            and visit.start <= event.time + gap
+            and event.time <= visit.end
+            and event.is_in_time(visit.end, report.allowed_lateness_ms)
+        ]
+        found = [visit for visit in found if visit not in joined]
+        found.append(Visit((*(each for visit in joined for each in visit.events), event), gap))
+    return found
 
 
 def raw_case(seed: int) -> RawCase:
@@ -130,7 +144,7 @@ def raw_case(seed: int) -> RawCase:
         first = datetime.fromtimestamp((last - random.randrange(4) * DAY) / 1000, ZoneInfo(site_zone)).date()
         final = datetime.fromtimestamp((last + random.randrange(2) * DAY) / 1000, ZoneInfo(site_zone)).date()
         period = f"{min(first, final)}..{max(first, final)}"
-    return replace(
+    case = replace(
         case,
         now=now,
         period=period,
@@ -138,6 +152,34 @@ def raw_case(seed: int) -> RawCase:
         zone=site_zone if random.random() < 0.8 else random.choice(ZONES),
         page="/a" if random.random() < 0.15 else "",
     )
+    return _amended(case, random)
+
+
+def _amended(case: RawCase, random: Random) -> RawCase:
+    """Returns a case with an erased user, with corrected events, or neither."""
+    if case.events and random.random() < 0.2:
+        case = replace(case, erased=random.choice(case.events).user)
+    if random.random() < 0.3:
+        case = replace(
+            case, events=[replace(event, is_corrected=_is_correctable(event, case)) for event in case.events]
+        )
+    return case
+
+
+def _is_correctable(event: Raw, case: RawCase) -> bool:
+    """Whether the event missed windows of a report, and everything that it would change is closed."""
+    ends = [(end, report.allowed_lateness_ms) for report in case.reports for end in _ends(event, report, case)]
+    is_late = any(not event.is_in_time(end, lateness) for end, lateness in ends)
+    return is_late and all(end <= (case.watermark or 0) - lateness for end, lateness in ends)
+
+
+def _ends(event: Raw, report: Report, case: RawCase) -> list[int]:
+    """Returns the ends of the windows of an event; of sessions of its own, and of those that it meets."""
+    if not isinstance(report.windows, Sessions):
+        return [window.end for window in report.windows.of(event.time)]
+    gap = report.windows.gap_ms
+    met = [v for v in case.visits(report) if v.events[0].user == event.user and v.start <= event.time + gap]
+    return [event.time + 2 * gap, *(visit.end for visit in met if event.time <= visit.end)]
 
 
 def _reports(random: Random, zone: str) -> list[Report]:
