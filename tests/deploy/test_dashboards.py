@@ -13,7 +13,10 @@ from tests.support.yaml_text import parsed
 from tidemark.pipeline.metrics.metric_catalogue import CATALOGUE
 from tidemark.pipeline.metrics.processes import PROCESSES
 
-FILES = sorted(FOLDER.glob("*.json"))
+BY_SQL = FOLDER / "visitors.json"
+EVERY_FILE = sorted(FOLDER.glob("*.json"))
+FILES = [file for file in EVERY_FILE if file != BY_SQL]
+SOURCES = FOLDER.parent / "provisioning" / "datasources"
 WITHOUT_PANEL = {
     "process_virtual_memory_bytes": "address space costs nothing; resident memory has a panel",
     "tidemark_java_process_start_time_seconds": "Java starts and ends with the Python process, whose starts are marked",
@@ -30,7 +33,7 @@ def all_panels() -> list[dict[str, Any]]:
 
 
 def test_the_dashboards_are_what_the_module_makes() -> None:
-    assert {file: file.read_text() for file in FILES} == dashboard_files(), "make pages"
+    assert {file: file.read_text() for file in EVERY_FILE} == dashboard_files(), "make pages"
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -43,10 +46,11 @@ def test_every_query_asks_for_series_that_there_are(file: Path) -> None:
 
 
 def test_every_panel_asks_the_source_that_is_provisioned_and_says_its_question() -> None:
-    (source,) = parsed((FOLDER.parent / "provisioning" / "datasources" / "prometheus.yml").read_text())["datasources"]
-    for panel in all_panels():
-        assert panel["datasource"] == {"type": source["type"], "uid": source["uid"]}
-        assert panel["description"]
+    for name, panels in (("prometheus.yml", all_panels()), ("sql.yml", json.loads(BY_SQL.read_text())["panels"])):
+        (source,) = parsed((SOURCES / name).read_text())["datasources"]
+        for panel in panels:
+            assert panel["datasource"] == {"type": source["type"], "uid": source["uid"]}
+            assert panel["description"]
 
 
 def test_every_metric_has_a_panel_or_a_reason() -> None:

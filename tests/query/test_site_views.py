@@ -1,6 +1,7 @@
 """`site_days` and `site_hours`: what has fired, and of a running day or hour the shorter windows that have fired."""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dev.dashboards.__main__ import FOLDER
 from tests.support.seeds import in_turn
 from tests.support.spark_reader import spark_reader
 from tests.support.waiting import PATIENCE_S
@@ -17,6 +19,7 @@ from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.calendar import Calendar
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.reading.site_views import site_views
+from tidemark.pipeline.reading.sql_server.database import Database
 from tidemark.pipeline.reading.sql_views import views
 from tidemark.pipeline.tables.engines import Engine
 
@@ -68,6 +71,29 @@ def test_a_running_day_has_its_hours_and_minutes_that_have_fired(warehouse: Path
     (row,) = json.loads(found.stdout)
     # Of 12:00, 23:00, and the next day's 00:00, 01:00 and 02:00; the last one is running.
     assert (row["n"], int(row["views"]), row["state"]) == (5, 7, "so far")
+
+
+@pytest.mark.slow
+def test_the_dashboard_of_visitors_has_a_column_for_each_state(warehouse: Path) -> None:
+    panels = json.loads((FOLDER / "visitors.json").read_text())["panels"]
+    database = Database(str(warehouse), "256m")
+    found = {}
+    for panel in panels:
+        (target,) = panel["targets"]
+        asked = re.sub(
+            r"\$__timeFilter\((\w+)\)",
+            r"\1 BETWEEN '2024-05-01T00:00:00Z' AND '2024-05-03T00:00:00Z'",
+            target["rawSql"],
+        )
+        cursor = database.cursor({"TimeZone": "UTC"}).execute(asked)
+        found[panel["title"]] = cursor.to_arrow_reader(1000).read_all().to_pylist()
+    days = [{name: value for name, value in row.items() if name != "time"} for row in found["Page views by day"]]
+    assert days == [
+        {"final": None, "complete": None, "so far": None, "partial": 2},
+        {"final": None, "complete": None, "so far": 5, "partial": None},
+    ]
+    assert [row["visitors (about)"] for row in found["Days"]] == [None, 2]
+    assert len(found["Page views by hour"]) == 5
 
 
 @pytest.mark.jvm
