@@ -91,6 +91,7 @@ def _ours(batches: Sequence[int | None]) -> list[Contestant]:
         Contestant(Job.OURS, THREE_REPORTS, batches[0], reports=Reports.DEFAULT),
         Contestant(Job.OURS, "tidemark, ten reports", batches[0], reports=Reports.SITE),
         Contestant(Job.OURS, "tidemark, eight reports", batches[0], reports=Reports.ALL_KEYS),
+        Contestant(Job.OURS, "tidemark, one report and those of a site", batches[0], reports=Reports.WITH_SITE),
     ]
 
 

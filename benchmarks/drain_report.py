@@ -53,7 +53,7 @@ def ratios(results: Sequence[Result]) -> dict[str, float]:
     """Returns our best rate over each peer's, and our rate with more reports over one report and over Flink SQL's."""
     ours = best(results, Job.OURS)
     by_peer = {job.name.lower(): ours.rate / peer.rate for job, peer in _peers(results).items()} if ours else {}
-    for reports in (Reports.DEFAULT, Reports.SITE, Reports.ALL_KEYS):
+    for reports in (Reports.DEFAULT, Reports.SITE, Reports.ALL_KEYS, Reports.WITH_SITE):
         more, windows = best(results, Job.OURS, reports), best(results, Job.FLINK_SQL, reports)
         if ours and more:
             by_peer[f"{reports}_reports"] = more.rate / ours.rate

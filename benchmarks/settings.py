@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from benchmarks.task import Task
+from benchmarks.task import Reports, Task
 from tidemark.pipeline.event_time.reports import KEYS
 from tidemark.pipeline.settings.model import Settings
 
@@ -23,6 +23,8 @@ def service_settings(task: Task, warehouse: Path, batch: dict[str, Any]) -> Sett
     sections["reports"] = {name: {"keys": [*keys], "window": window} for name, keys in task.keys.items()}
     if others := sorted({key for keys in task.keys.values() for key in keys} - {*KEYS}):
         sections["dimensions"] = {name: name for name in others}
+    if task.reports == Reports.WITH_SITE:
+        sections["site"] = {"zone": "UTC"}
     if task.format != "avro":
         sections["schemas"] = {"format": task.format}
     if task.deduplicate != "off":

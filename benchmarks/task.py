@@ -39,12 +39,14 @@ class Reports(StrEnum):
     """Ten reports of a site, by six fields and some pairs of them."""
     ALL_KEYS = "eight"
     """One report for each set of the three keys."""
+    WITH_SITE = "site"
+    """Page views per user, and the reports that `[site]` adds."""
 
     @property
     def keys(self) -> dict[str, tuple[str, ...]]:
         """The keys of each report by its name."""
         match self:
-            case Reports.ONE:
+            case Reports.ONE | Reports.WITH_SITE:
                 return {PAGE_VIEWS.name: DEFAULT_REPORTS[PAGE_VIEWS.name].keys}
             case Reports.DEFAULT:
                 return {name: report.keys for name, report in DEFAULT_REPORTS.items()}

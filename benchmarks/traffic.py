@@ -102,4 +102,4 @@ def render(found: dict[int, dict[str, dict[str, float]]]) -> Table:
         [name, *(f"{found[number][name][kind] * 1000:.0f}" for number in found for kind in ("median", "highest"))]
         for name in (*QUESTIONS, DUCKDB)
     ]
-    return figures_table("Figures of periods, by rows of a year of [site]", heads, rows, words=1)
+    return figures_table("Figures of periods, by rows of a year of site_* reports", heads, rows, words=1)

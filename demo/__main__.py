@@ -32,6 +32,7 @@ SERVICE: Final = (
     *("--time.bound", "3s"),
     *("--time.allowed-lateness", "5s"),
     *("--time.idle-timeout", "10s"),
+    *("--site.zone", "UTC"),
 )
 SITE: Final = (
     *("--rate", "2000"),
@@ -112,7 +113,7 @@ def _await_end(page: int) -> None:
 def _print_addresses(servers: str, warehouse: Path, port: int) -> None:
     _console.print(
         f"Kafka       {servers}, topic {TOPIC}, {PARTITIONS} partitions",
-        f"Warehouse   {warehouse} (Delta tables page_views, dead_letters, ledger)",
+        f"Warehouse   {warehouse} (Delta tables page_views, site_*, dead_letters, ledger)",
         f"Prometheus  http://127.0.0.1:{port}/metrics, /healthz, /readyz",
         "Spark takes some seconds to start; q or Ctrl-C ends the stream with its final check.",
         "",

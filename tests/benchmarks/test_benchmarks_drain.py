@@ -79,8 +79,8 @@ def test_a_small_drain_is_measured_verified_and_written_down(tmp_path: Path, mon
     assert main(options.split(), tmp_path) == 0
     document = json.loads(next(tmp_path.glob("*.json")).read_text())
     assert list(document["drain"]) == ["50"]
-    ours, three, ten, eight = document["drain"]["50"]["contestants"]
-    others = {"three": three, "ten": ten, "eight": eight}
+    ours, three, ten, eight, site = document["drain"]["50"]["contestants"]
+    others = {"three": three, "ten": ten, "eight": eight, "site": site}
     ratios = {f"{name}_reports": one["rate"] / ours["rate"] for name, one in others.items()}
     assert document["drain"]["50"]["ratios"] == ratios
     [[drain]] = ours["rounds"]
