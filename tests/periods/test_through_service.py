@@ -1,12 +1,13 @@
 """From the topic to `/traffic.json`: every figure equals a recount of what was sent, at many instants.
 
-The first batch is a backlog of three days over a change of clocks; the next ones come live, some of them late.
+The first batch is a backlog over a change of clocks; the next ones come live, some of them late. A sample has three
+days and six instants, the whole a month and twenty.
 """
 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from random import Random
@@ -47,16 +48,40 @@ QUESTIONS = (
 SETTINGS: dict[str, Any] = {"site": SITE, "time": TIME}
 
 
-def batches(random: Random) -> Iterator[list[Raw]]:
+MONTH = {"period": "2024-03-03..2024-04-01", "compare": "week"}
+STEPS = (40 * MINUTE, 2 * HOUR + 50 * MINUTE, 3 * MINUTE, 90 * MINUTE, 10 * HOUR)
+"""The time from one batch to the next."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What is sent: a backlog of `events` in `days` before midnight, and a batch for each instant after it."""
+
+    days: float
+    events: int
+    steps: tuple[int, ...]
+    questions: tuple[dict[str, str], ...]
+
+
+SAMPLE = Stream(1.25, 200, STEPS, QUESTIONS)
+WHOLE = Stream(
+    28,
+    700,
+    (*STEPS, 1 * MINUTE, 20 * MINUTE, HOUR, *STEPS[:4], 30 * MINUTE, *STEPS[:4], HOUR, MINUTE),
+    (*QUESTIONS, MONTH),
+)
+
+
+def batches(random: Random, stream: Stream) -> Iterator[list[Raw]]:
     """Yields events in the order in which they are sent; the watermark before them is filled in later."""
 
     def event(time: int) -> Raw:
         user = f"u{random.randrange(6)}"
         return Raw(time, user, random.choice(("/", "/a", "/b")), random.random() < 0.3, None)
 
-    start, now = MIDNIGHT - 30 * HOUR, MIDNIGHT + 20 * HOUR
-    yield [event(random.randrange(start, now)) for _ in range(200)] + [event(now)]
-    for step in (40 * MINUTE, 2 * HOUR + 50 * MINUTE, 3 * MINUTE, 90 * MINUTE, 10 * HOUR):
+    start, now = MIDNIGHT - round(stream.days * 24) * HOUR, MIDNIGHT + 20 * HOUR
+    yield [event(random.randrange(start, now)) for _ in range(stream.events)] + [event(now)]
+    for step in stream.steps:
         late = [event(now - random.randrange(4 * HOUR)) for _ in range(4)]
         yield [*late, *(event(now + random.randrange(step)) for _ in range(12)), event(now + step)]
         now += step
@@ -75,20 +100,26 @@ def record_of(event: Raw) -> Record:
     return Record(encode_one(fields), event.user.encode(), 0, event.time)
 
 
-@in_turn(1, 2)
+@pytest.mark.parametrize(
+    "stream",
+    [
+        pytest.param(SAMPLE, id="sample", marks=in_turn(1, 2)),
+        pytest.param(WHOLE, id="month", marks=pytest.mark.nightly),
+    ],
+)
 def test_every_figure_equals_a_recount_of_what_was_sent(
-    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path
+    broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, stream: Stream
 ) -> None:
     warehouse = tmp_path / "warehouse"
     topic = make_topic(1, **ANY_TIMESTAMP)
     settings = settings_of(broker, topic, warehouse, **SETTINGS)
     sent, watermark, states = list[Raw](), None, Counter[str]()
     with open_service(settings, now=Clock(now_ms() + LATER)) as service, serving(warehouse) as page:
-        for batch in batches(Random(SEED)):
+        for batch in batches(Random(SEED), stream):
             sent += [replace(event, before=watermark) for event in batch]
             take(service, broker, topic, [[record_of(event) for event in batch]])
             watermark = latest_batch(warehouse)[0]["watermark"]
-            for question in QUESTIONS:
+            for question in stream.questions:
                 case = RawCase(SEED, sent, watermark, settings.policy().reports)
                 states += assert_equals_recount(page, case, question)
     assert {"final", "so far", "unknown"} <= {*states}, states
