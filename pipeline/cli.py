@@ -31,6 +31,10 @@ _VERBS: Final = {
     "dashboard": ("tidemark.pipeline.commands.dashboard:dashboard", "Serve the tables as a web page."),
     "report": ("tidemark.pipeline.commands.report:report", "Write a day as an HTML file, or a period as JSON or CSV."),
     "verify": ("tidemark.pipeline.commands.verify:verify", "Verify the tables against their invariants."),
+    "compare": (
+        "tidemark.pipeline.commands.compare:compare",
+        "Compare results and dead letters of two warehouses of one topic.",
+    ),
     "support-bundle": (
         "tidemark.pipeline.commands.support_bundle:support_bundle",
         "Write versions, settings and state without secrets, for a bug report.",

@@ -7,7 +7,7 @@ TidemarkError
 ├── BrokenChain       a batch does not continue the last one: a defect, and nothing was committed
 ├── TransientError    may go away by itself: the service retries, with pauses
 ├── NothingFound      what was named is not in the tables: exit code 3, which a script can test
-├── NotComplete       the figures of a period do not cover all of it: exit code 4, which a script can test
+├── NotComplete       a period is not covered, or not all could be compared: exit code 4, which a script can test
 ├── NothingCounted    records were read to the end of the topic, and no event counted
 └── JavaEnded         Spark's Java process has ended: this process ends too, and its supervisor restarts it
 
@@ -47,7 +47,7 @@ class NothingFound(TidemarkError):
 
 
 class NotComplete(TidemarkError):
-    """A period was asked for when it is complete, and its figures cover a part of it only."""
+    """A complete period was asked for, and its figures cover a part of it only; or a comparison lacks a table."""
 
 
 class NothingCounted(TidemarkError):

@@ -126,6 +126,10 @@ def _warehouse(text: str) -> str:
         raise click.BadParameter(str(error)) from error
 
 
+WAREHOUSE: Final = Parsed("WAREHOUSE", lambda text: absolute(_validated(Warehouse, text)))
+"""The type of an argument: a folder or a URI, converted to an absolute path or the URI."""
+
+
 def settings_in_file() -> Settings:
     """Returns the settings in the environment and in the file of `warehouse_option`. Raises SetUpError."""
     return settings_of(read_sources({}, click.get_current_context().meta.get(_FILE)))

@@ -45,7 +45,7 @@ def sources_in(tables: CurrentTables, summary: LedgerSummary, known: Beginnings 
     summary = _at_least_published(tables, summary)
     beginnings = _beginnings(tables, summary, known)
     reports = [report for report in summary.policy.reports if tables.find(report.name) is not None]
-    progress = _progress(tables, summary, reports, beginnings.since)
+    progress, _ = _progress(tables, summary, reports, beginnings.since)
     beginning, knows_first = _beginning(tables, reports, progress)
     sources = sources_of(
         reports=summary.policy.reports,
@@ -57,6 +57,29 @@ def sources_in(tables: CurrentTables, summary: LedgerSummary, known: Beginnings 
         knows_first=knows_first,
     )
     return sources, beginnings
+
+
+@dataclass(frozen=True, slots=True)
+class TableProgress:
+    """How far every result of a warehouse is published, as of the newest batch in `summary`."""
+
+    summary: LedgerSummary
+    """Of a ledger that is at least as new as the results."""
+    reports: dict[str, ReportProgress]
+    """By name; reports without a table are absent."""
+    pending: frozenset[str]
+    """The reports that may have windows which are due, or due again, and not published."""
+    totals: ReportProgress | None
+    """None unless the totals have all users since the first opening."""
+
+
+def progress_in(tables: CurrentTables, summary: LedgerSummary) -> TableProgress:
+    """Returns the progress of every result in `tables`."""
+    summary = _at_least_published(tables, summary)
+    beginnings = _beginnings(tables, summary, None)
+    existing = [report for report in summary.policy.reports if tables.find(report.name) is not None]
+    reports, pending = _progress(tables, summary, existing, beginnings.since)
+    return TableProgress(summary, reports, pending, _totals(tables, summary, beginnings))
 
 
 def _at_least_published(tables: CurrentTables, summary: LedgerSummary) -> LedgerSummary:
@@ -108,8 +131,11 @@ def _since(openings: Sequence[Row]) -> dict[str, int]:
 
 def _progress(
     tables: CurrentTables, summary: LedgerSummary, reports: Sequence[Report], since: Mapping[str, int]
-) -> dict[str, ReportProgress]:
-    """Returns the progress of each report by name; `since` has since when it counts."""
+) -> tuple[dict[str, ReportProgress], frozenset[str]]:
+    """Returns the progress of each report by name, and those that may have windows which are due and not published.
+
+    `since` has since when each counts.
+    """
     watermark = rules.as_number(summary.watermark)
     published = {report.name: version_of(tables.find(report.name), PUBLISHED_APP) for report in reports}
     behind = [report for report in reports if published[report.name] < summary.batch]
@@ -128,9 +154,10 @@ def _progress(
             batch = published[report.name]
             unpublished[report.name] = _Unpublished(report, batch, befores.get(batch, rules.NO_WATERMARK), closed)
     panes = _panes_of(tables, unpublished.values(), summary.batch, watermark)
+    pending = {name for name, late in unpublished.items() if _is_pending(late, panes[name], watermark)}
     return progress | {
         name: _published(progress[name], late, panes[name], watermark) for name, late in unpublished.items()
-    }
+    }, frozenset(pending)
 
 
 class _Unpublished(NamedTuple):
@@ -143,13 +170,32 @@ class _Unpublished(NamedTuple):
     """Windows that end at or before it are closed, as its table records."""
 
 
-def _published(now: ReportProgress, late: _Unpublished, panes: Sequence[int], watermark: int) -> ReportProgress:
+def _due(late: _Unpublished, windows: Periodic, panes: Sequence[tuple[int, bool]], until: int) -> list[tuple[int, int]]:
+    """Returns the starts and ends of windows up to `until` that are due, or due again, and not published."""
+    due = {
+        window
+        for pane, is_new in panes
+        for window in windows.of(pane)
+        if window.end <= until and (is_new or window.end > late.before)
+    }
+    return [(window.start, window.end) for window in due]
+
+
+def _is_pending(late: _Unpublished, panes: Sequence[tuple[int, bool]], watermark: int) -> bool:
+    windows = late.report.windows
+    if isinstance(windows, Periodic):
+        return bool(_due(late, windows, panes, watermark))
+    return late.before != watermark or bool(panes)
+
+
+def _published(
+    now: ReportProgress, late: _Unpublished, panes: Sequence[tuple[int, bool]], watermark: int
+) -> ReportProgress:
     """Returns the progress without what is due and not published; `panes` may be, and `now` is that of the ledger."""
     windows = late.report.windows
     if isinstance(windows, Periodic):
-        due = {window for pane in panes for window in windows.of(pane) if window.end <= now.until}
-        return _without_pending(now, [(window.start, window.end) for window in due], late.before)
-    if late.before == watermark and not panes:
+        return _without_pending(now, _due(late, windows, panes, now.until), late.before)
+    if not _is_pending(late, panes, watermark):
         return now
     before = None if late.before == rules.NO_WATERMARK else late.before
     closed = max(lateness.closed_until(late.report, before), late.closed)
@@ -169,23 +215,28 @@ def _without_pending(now: ReportProgress, pending: Sequence[tuple[int, int]], be
 
 def _panes_of(
     tables: CurrentTables, reports: Collection[_Unpublished], until_batch: int, watermark: int
-) -> dict[str, list[int]]:
-    """Returns by report the starts of panes that may be in windows that are due and not published.
+) -> dict[str, list[tuple[int, bool]]]:
+    """Returns by report the panes that may be in windows that are due and not published: start, and if it is new.
 
-    Of a report whose windows do not follow from the clock they are those of later batches.
+    A new one has events of later batches. A report whose windows do not follow from the clock has new ones only.
     """
-    found: dict[str, list[int]] = {late.report.name: [] for late in reports}
+    found: dict[str, list[tuple[int, bool]]] = {late.report.name: [] for late in reports}
     panes = tables.find(PANES.name)
     if panes is None or not reports:
         return found
     rows = rows_of(
-        f"SELECT DISTINCT {c.REPORT}, {c.PANE_START} FROM panes WHERE {c.BATCH} <= {until_batch} "  # noqa: S608 - ours
-        f"AND ({' OR '.join(_pending_sql(late, watermark) for late in reports)})",
+        f"SELECT DISTINCT {c.REPORT}, {c.PANE_START}, {_is_new_sql(reports)} AS is_new FROM panes "  # noqa: S608 - ours
+        f"WHERE {c.BATCH} <= {until_batch} AND ({' OR '.join(_pending_sql(late, watermark) for late in reports)})",
         panes=panes,
     )
     for row in rows:
-        found[row[c.REPORT]].append(row[c.PANE_START])
+        found[row[c.REPORT]].append((row[c.PANE_START], row["is_new"]))
     return found
+
+
+def _is_new_sql(reports: Collection[_Unpublished]) -> str:
+    batches = " ".join(f"WHEN '{late.report.name}' THEN {late.batch}" for late in reports)
+    return f"{c.BATCH} > CASE {c.REPORT} {batches} END"
 
 
 def _pending_sql(late: _Unpublished, watermark: int) -> str:

@@ -1,0 +1,1 @@
+"""Compares the results and dead letters of two warehouses, row by row."""
