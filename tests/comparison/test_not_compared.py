@@ -10,7 +10,7 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from tests.comparison.comparing import compared, said, table_of
 from tests.comparison.conftest import Changed, Pair, PairOf
 from tests.verify.conftest import play
-from tests.verify.plant import at
+from tests.verify.plant import alter, at
 from tests.verify.site import MINUTE, PAGE_VIEWS_ALONE, POLICY, REPORTS, Event, Site
 from tidemark.pipeline.cli import main
 from tidemark.pipeline.event_time.policy import Policy
@@ -51,7 +51,8 @@ def test_windows_without_an_end_in_common_are_said_to_be_not_compared(
 
 def test_warehouses_without_a_row_are_not_called_equal(tmp_path: Path) -> None:
     for name in ("one", "other"):
-        Site(tmp_path / name, PAGE_VIEWS_ALONE).open().batch()
+        Site(tmp_path / name, PAGE_VIEWS_ALONE).open().batch(Event(1))
+        alter(tmp_path / name, "panes", lambda _: [])
     assert compared(tmp_path / "one", tmp_path / "other").outcome is ComparisonOutcome.INCOMPLETE
 
 
@@ -100,6 +101,13 @@ def test_a_report_that_differs_is_named_and_not_compared(tmp_path: Path) -> None
     assert table_of(comparison, "days").not_compared == ("all rows, because only one of the two has this report",)
     assert table_of(comparison, "pages").lacks == ("clicks",)
     assert comparison.outcome is not ComparisonOutcome.EQUAL
+
+
+def test_a_report_that_only_one_has_makes_the_comparison_incomplete(tmp_path: Path) -> None:
+    policies = PAGE_VIEWS_ALONE, replace(POLICY, reports=REPORTS[:2], totals=None)
+    comparison = compared(*_played(tmp_path, *policies))
+    assert table_of(comparison, "page_views").is_complete
+    assert comparison.outcome is ComparisonOutcome.INCOMPLETE
 
 
 def _played(folder: Path, *policies: Policy) -> Pair:
