@@ -71,8 +71,9 @@ def test_each_module_of_an_extra_is_required_by_that_extra_alone() -> None:
     requirements = [Requirement(line) for line in requires("tidemark-lake") or ()]
     always = {each.name for each in requirements if each.marker is None}
     assert len(always) <= 15
+    distributions = packages_distributions()  # reads the files of every package
     for module, extra in MODULES.items():
-        (dependency,) = {*packages_distributions()[module]}
+        (dependency,) = {*distributions[module]}
         markers = {str(each.marker) for each in requirements if each.name == canonicalize_name(dependency)}
         assert {'extra == "all"', f'extra == "{extra}"'} <= markers
 

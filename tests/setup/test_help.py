@@ -129,6 +129,7 @@ def test_listing_the_verbs_imports_no_verb() -> None:
         assert path[0] != "tidemark" or path[1] in ended.stdout
 
 
+@pytest.mark.slow
 def test_help_waits_neither_for_spark_nor_for_delta() -> None:
     helps = "".join(f"main({[*path[1:], '--help']}); {_heavy(path)}; " for path, _ in ALL if path[0] == "tidemark")
     code = f"import sys; from tidemark.pipeline.cli import main; {helps}"
