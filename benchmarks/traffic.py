@@ -1,4 +1,4 @@
-"""Measures `/traffic.json` on the real server, and beside it a DuckDB statement over the same files."""
+"""Measures `/traffic.json` on the real server, and a DuckDB statement over the same files."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence

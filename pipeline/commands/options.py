@@ -121,12 +121,16 @@ def warehouse_option(run: VerbFunction) -> VerbFunction:
 def _warehouse(text: str) -> str:
     """Returns the absolute path or the URI of a warehouse. Raises click.BadParameter."""
     try:
-        return absolute(_validated(Warehouse, text))
+        return _place(text)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
 
 
-WAREHOUSE: Final = Parsed("WAREHOUSE", lambda text: absolute(_validated(Warehouse, text)))
+def _place(text: str) -> str:
+    return absolute(_validated(Warehouse, text))
+
+
+WAREHOUSE: Final = Parsed("WAREHOUSE", _place)
 """The type of an argument: a folder or a URI, converted to an absolute path or the URI."""
 
 

@@ -10,6 +10,8 @@ from typing import Final, NamedTuple
 from tidemark.pipeline.tables.engines import Engine
 
 _MINUTES, _HOURS, _DAYS = "site_by_minute", "site_by_hour", "site_by_day"
+STARTS: Final = (_MINUTES, _HOURS)
+"""The reports that show when the first event of all was, as long as they have all of their rows."""
 _WATERMARK_SQL: Final = "(SELECT max(watermark) FROM ledger WHERE batch = (SELECT max(batch) FROM ledger))"
 _FIRST_SQL: Final = "(SELECT min(window_start) FROM {name})"
 _VIEW_SQL: Final = """
@@ -69,12 +71,12 @@ def site_views(since: Mapping[str, int], removed: Collection[str], engine: Engin
     """Returns the views of a warehouse, over its tables, live views and ledger; empty without `[site]`.
 
     `since` has the reports of the service, and the time (ms) since which each counts every event; `removed` names
-    reports of which rows were removed by age. A day or hour without an event has no row.
+    those of `STARTS` of which rows were removed by age. A day or hour without an event has no row.
     """
     if not {_MINUTES, _HOURS, _DAYS} <= since.keys():
         return []
     added = max(since[name] for name in (_MINUTES, _HOURS, _DAYS))
-    whole = [name for name in (_MINUTES, _HOURS) if name not in removed and not added]
+    whole = [name for name in STARTS if name not in removed and not added]
     first = _FIRST_SQL.format(name=whole[0]) if whole else "NULL"
     starts_within = f"window_start < {first} AND window_end > {first}" if whole else "1 = 0"
     known = f"window_start >= {engine.time(str(added))}" if added else "1 = 1"

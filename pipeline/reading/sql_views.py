@@ -14,7 +14,7 @@ from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.reports import Report, view_name
 from tidemark.pipeline.reading.periods.table_progress import since_by_name
-from tidemark.pipeline.reading.site_views import site_views
+from tidemark.pipeline.reading.site_views import STARTS, site_views
 from tidemark.pipeline.results.layout import stored_report, stored_reports
 from tidemark.pipeline.results.live_view import live_sql
 from tidemark.pipeline.tables.dictionary import about_live, comment_of, timestamp_comment
@@ -87,8 +87,8 @@ def views(warehouse: str, engine: Engine) -> list[View]:
     reports = stored_reports(sorted({report.name for policy in policies for report in policy.reports}), warehouse)
     specs = (LEDGER, DEAD_LETTERS, CORRECTIONS, ERASURES, *map(result_of, reports), USER_TOTALS)
     existing = {spec.name: spec for spec in specs if DeltaTable.is_deltatable(spec.uri(warehouse))}
-    uris = {name: spec.uri(warehouse) for name, spec in existing.items()}
-    removed = [name for name, uri in uris.items() if version_of(DeltaTable(uri), REMOVED_APP)]
+    starts = [existing[name] for name in STARTS if name in existing]
+    removed = [spec.name for spec in starts if version_of(DeltaTable(spec.uri(warehouse)), REMOVED_APP)]
     corrected, panes = CORRECTIONS.name in existing, find_table(PANES.name, warehouse)
     return [
         *(_table_view(spec, warehouse, engine) for spec in existing.values()),

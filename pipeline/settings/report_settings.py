@@ -143,7 +143,7 @@ class SourceSettings(Section):
     """The source of a dimension or a measure: the field of an event at a path, or SQL over its fields."""
 
     made: ClassVar[str]
-    """What has this source, in errors."""
+    """How error messages name whatever has this source."""
 
     path: Annotated[str, Field(pattern=f"^({FIELD_NAME})?$"), "FIELD"] = ""
     """Field of the event; dots for fields of nested records, such as `context.campaign.name`, also inside of a text

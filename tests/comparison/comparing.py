@@ -1,4 +1,4 @@
-"""What tests of comparisons share."""
+"""Helpers of the tests of comparisons."""
 
 from pathlib import Path
 

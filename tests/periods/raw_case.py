@@ -93,7 +93,7 @@ class RawCase:
     zone: str = "UTC"
     page: str = ""
     erased: str = ""
-    """The user whose rows were removed; empty if nobody was erased."""
+    """The user whose rows were removed; empty text without an erasure."""
 
     def events_of(self, report: Report) -> list[Raw]:
         """The events that a report may count: an erased user is in reports without users only."""

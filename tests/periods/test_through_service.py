@@ -55,7 +55,7 @@ STEPS = (40 * MINUTE, 2 * HOUR + 50 * MINUTE, 3 * MINUTE, 90 * MINUTE, 10 * HOUR
 
 @dataclass(frozen=True)
 class Stream:
-    """What is sent: a backlog of `events` in `days` before midnight, and a batch for each instant after it."""
+    """The events to send: a backlog of `events` in `days` before midnight, and a batch for each instant after it."""
 
     days: float
     events: int

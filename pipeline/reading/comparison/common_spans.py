@@ -1,4 +1,4 @@
-"""What two warehouses can both know: windows that are final in both, and offsets that both have read.
+"""Finds the windows that are final in two warehouses, and the offsets that both have read.
 
 Only these are compared, so that a window which one of them has yet to close is no difference. Times are milliseconds.
 """

@@ -78,7 +78,7 @@ def sentences(comparison: Comparison) -> Iterator[str]:
 
 
 def _left_out(tables: Sequence[TableComparison]) -> Mapping[str, tuple[list[str], str]]:
-    """Returns the tables and the reason by column; a column with several reasons has a number."""
+    """Returns the tables and the reason by the columns that are left out of the same tables for the same reason."""
     found: dict[tuple[str, str], list[str]] = {}
     for table in tables:
         for column, reason in (table.left_out or {}).items():

@@ -43,10 +43,11 @@ def have_same_rows(one: Report, other: Report) -> bool:
     return not any(name in _WHAT_ROWS_ARE for name in different_parts(one, other))
 
 
-def different_parts(one: Report, other: Report) -> list[str]:
-    """Returns the names of the parts of two definitions that differ."""
+def different_parts(one: Report, other: Report) -> dict[str, tuple[Any, Any]]:
+    """Returns the parts of two definitions that differ, with both values, by name."""
     first, second = report_to_json(one), report_to_json(other)
-    return [name for name in {**first, **second} if first.get(name) != second.get(name)]
+    pairs = {name: (first.get(name), second.get(name)) for name in {**first, **second}}
+    return {name: values for name, values in pairs.items() if values[0] != values[1]}
 
 
 def common_measures(one: Report, other: Report) -> list[str]:
@@ -110,10 +111,9 @@ def _of_report(name: str, one: Report | None, other: Report | None) -> list[Sett
         return [
             SettingDifference(f"reports.{name}", *("no such report" if it is None else "set" for it in (one, other)))
         ]
-    first, second = report_to_json(one), report_to_json(other)
     return [
-        SettingDifference(f"reports.{name}.{part.removesuffix('_ms')}", _text(first.get(part)), _text(second.get(part)))
-        for part in different_parts(one, other)
+        SettingDifference(f"reports.{name}.{part.removesuffix('_ms')}", *map(_text, values))
+        for part, values in different_parts(one, other).items()
     ]
 
 

@@ -37,7 +37,7 @@ WHERE "partition" = {partition} AND to_offset > from_offset AND from_offset < {b
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What is known of a warehouse."""
+    """The tables, the settings and the offsets of a warehouse."""
 
     name: SideName
     warehouse: str

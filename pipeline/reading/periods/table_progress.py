@@ -154,10 +154,11 @@ def _progress(
             batch = published[report.name]
             unpublished[report.name] = _Unpublished(report, batch, befores.get(batch, rules.NO_WATERMARK), closed)
     panes = _panes_of(tables, unpublished.values(), summary.batch, watermark)
-    pending = {name for name, late in unpublished.items() if _is_pending(late, panes[name], watermark)}
-    return progress | {
-        name: _published(progress[name], late, panes[name], watermark) for name, late in unpublished.items()
-    }, frozenset(pending)
+    pending = set[str]()
+    for name, late in unpublished.items():
+        progress[name], is_pending = _published(progress[name], late, panes[name])
+        pending |= {name} if is_pending else set()
+    return progress, frozenset(pending)
 
 
 class _Unpublished(NamedTuple):
@@ -181,26 +182,23 @@ def _due(late: _Unpublished, windows: Periodic, panes: Sequence[tuple[int, bool]
     return [(window.start, window.end) for window in due]
 
 
-def _is_pending(late: _Unpublished, panes: Sequence[tuple[int, bool]], watermark: int) -> bool:
-    windows = late.report.windows
-    if isinstance(windows, Periodic):
-        return bool(_due(late, windows, panes, watermark))
-    return late.before != watermark or bool(panes)
-
-
 def _published(
-    now: ReportProgress, late: _Unpublished, panes: Sequence[tuple[int, bool]], watermark: int
-) -> ReportProgress:
-    """Returns the progress without what is due and not published; `panes` may be, and `now` is that of the ledger."""
+    now: ReportProgress, late: _Unpublished, panes: Sequence[tuple[int, bool]]
+) -> tuple[ReportProgress, bool]:
+    """Returns the progress without what is due and not published, and whether there may be such windows.
+
+    `panes` may be in them, and `now` is the progress of the ledger.
+    """
     windows = late.report.windows
     if isinstance(windows, Periodic):
-        return _without_pending(now, _due(late, windows, panes, now.until), late.before)
-    if not _is_pending(late, panes, watermark):
-        return now
+        due = _due(late, windows, panes, now.until)
+        return _without_pending(now, due, late.before), bool(due)
+    if late.before == now.until and not panes:
+        return now, False
     before = None if late.before == rules.NO_WATERMARK else late.before
     closed = max(lateness.closed_until(late.report, before), late.closed)
-    until = min(late.before, watermark)
-    return replace(now, batch=late.batch, until=until, closed=min(closed, late.before, watermark))
+    until = min(late.before, now.until)
+    return replace(now, batch=late.batch, until=until, closed=min(closed, until)), True
 
 
 def _without_pending(now: ReportProgress, pending: Sequence[tuple[int, int]], before: int) -> ReportProgress:

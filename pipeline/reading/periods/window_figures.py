@@ -60,7 +60,7 @@ class WindowFigures:
         return tiling_of(self.asked.period.start, self.asked.period.end, levels)
 
     def coverage(self, tiling: Tiling, levels: Sequence[WindowLevel], kind: str) -> Coverage:
-        """Returns the coverage of the windows of `levels` in a tiling; `kind` is what they count, for the reason."""
+        """Returns the coverage of the windows of `levels` in a tiling. A reason names their numbers by `kind`."""
         if reason := self.reasons.of(tiling, levels, kind):
             return unknown_coverage(tiling.start, reason)
         return self.reasons.of_part(coverage_of(tiling), self.asked.period.start)
@@ -86,7 +86,7 @@ class WindowFigures:
 
     @property
     def _kind(self) -> str:
-        """What `levels` count."""
+        """The name, in reasons, of the numbers of `levels`."""
         return "page views" if self.asked.page is None else "pages"
 
     def _estimate(self, levels: Sequence[WindowLevel], kind: str) -> Figure:
