@@ -77,9 +77,9 @@ def names_in(expression: str) -> set[str]:
 
 
 def queries(file: Path, *, annotations: bool = False) -> list[str]:
-    """The expressions of a dashboard's panels or annotations, as Grafana would ask them of every instance."""
+    """The expressions of a dashboard's panels or annotations, as Grafana would ask Prometheus for every instance."""
     board = json.loads(file.read_text())
-    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"] if "expr" in target]
     asked = [each["expr"] for each in board["annotations"]["list"]] if annotations else asked
     return [query.replace("$__rate_interval", "1m").replace("$instance", ".*") for query in asked]
 
