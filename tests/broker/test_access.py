@@ -17,7 +17,7 @@ from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.conservation import assert_conserved
 from tests.support.processes import Process
 from tests.support.secured_broker import LOST, MARK, PASSWORD, SecuredBroker, secured_broker
-from tests.support.seeds import drawn
+from tests.support.seeds import drawn, in_turn
 from tests.support.sockets import family, listening
 from tests.support.waiting import wait_for
 from tidemark.pipeline.cli import main
@@ -202,6 +202,7 @@ def test_one_sentence_says_what_to_change_after(
     assert MARK not in said
 
 
+@in_turn(1, 2)
 def test_no_output_contains_a_secret(secured: SecuredBroker, enter: Enter, tmp_path: Path) -> None:
     """A service with all kinds of secrets at work, looked at from all sides; and it listens on loopback alone."""
     page, metrics, warehouse = free_port(), free_port(), tmp_path / "warehouse"

@@ -14,6 +14,7 @@ from confluent_kafka import Consumer, Producer
 
 from demo.broker import Broker
 from tests.support.kafka_cluster import Cluster, container_cluster, docker_answers
+from tests.support.seeds import in_turn
 from tidemark.pipeline.errors import SetUpError
 
 pytestmark = pytest.mark.broker
@@ -57,6 +58,7 @@ def test_a_topic_that_exists_is_refused_in_one_sentence(broker: Cluster, make_to
 
 @pytest.mark.broker
 @pytest.mark.jvm
+@in_turn(1, 2)
 def test_what_was_acknowledged_outlives_a_kill_and_a_stop(tmp_path: Path) -> None:
     with Broker(tmp_path) as broker:
         broker.create_topic("kept")

@@ -14,6 +14,7 @@ from tests.support.conservation import assert_conserved
 from tests.support.imitated_registry import imitated_registry, subject
 from tests.support.kafka_cluster import Cluster
 from tests.support.schema_registry import SchemaRegistry, schema_registry
+from tests.support.seeds import in_turn
 from tests.support.services import settings_of
 from tests.support.topic_writer import Raw, send
 from tests.support.warehouse import rows
@@ -115,6 +116,7 @@ def settings(broker: Cluster, topic: str, warehouse: Path, url: str, **more: Any
     return settings_of(broker, topic, warehouse, schemas={"registry": {"url": url, **more}}, reports=CONDITION)
 
 
+@in_turn(1, 2)
 def test_a_schema_that_comes_while_the_service_is_at_work_is_found_once_and_kept_where_the_registry_is_away(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, registry: SchemaRegistry
 ) -> None:

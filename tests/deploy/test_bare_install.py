@@ -9,6 +9,7 @@ import pytest
 from dev.environment import ROOT
 from dev.unpack import unpack
 from tests.deploy.wheel import NO_MIRROR, java_variables, run
+from tests.support.seeds import in_turn
 from tidemark.pipeline.runtime.jars import cache, jars_of
 
 pytestmark = pytest.mark.slow
@@ -73,6 +74,7 @@ def test_nothing_is_downloaded_that_is_present(wheel_environment: Path, tmp_path
 
 
 @pytest.mark.jvm
+@in_turn(1, 2)
 def test_spark_starts_offline_from_a_folder_of_jars(wheel_environment: Path, tmp_path: Path) -> None:
     done = run(wheel_environment, tmp_path, "python", "-c", COUNT, **java_variables())
     assert done.stdout.split() == [str(next(wheel_environment.rglob("site-packages/tidemark/__init__.py"))), "7"], (

@@ -79,7 +79,7 @@ def test_a_measure_that_is_not_that_of_its_panes_is_reported(
 
 @pytest.mark.jvm
 @pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=in_turn(0, 2) if kind == "grid" else pytest.mark.nightly) for kind in KINDS]
+    "kind", [pytest.param(kind, marks=in_turn(3, 4) if kind == "grid" else pytest.mark.nightly) for kind in KINDS]
 )
 def test_spark_finds_what_data_fusion_finds(kind: str, sites: dict[str, Path], tmp_path: Path) -> None:
     warehouse = tmp_path / "copy"
