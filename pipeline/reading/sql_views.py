@@ -88,7 +88,8 @@ def views(warehouse: str, engine: Engine) -> list[View]:
     specs = (LEDGER, DEAD_LETTERS, CORRECTIONS, ERASURES, *map(result_of, reports), USER_TOTALS)
     existing = {spec.name: spec for spec in specs if DeltaTable.is_deltatable(spec.uri(warehouse))}
     starts = [existing[name] for name in STARTS if name in existing]
-    removed = [spec.name for spec in starts if version_of(DeltaTable(spec.uri(warehouse)), REMOVED_APP)]
+    removed_until = {spec.name: version_of(DeltaTable(spec.uri(warehouse)), REMOVED_APP) for spec in starts}
+    removed = {name: until for name, until in removed_until.items() if until}
     corrected, panes = CORRECTIONS.name in existing, find_table(PANES.name, warehouse)
     return [
         *(_table_view(spec, warehouse, engine) for spec in existing.values()),

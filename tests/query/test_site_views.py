@@ -16,11 +16,13 @@ from tests.support.spark_reader import spark_reader
 from tests.support.waiting import PATIENCE_S
 from tests.verify.site import MINUTE, POLICY, Event, Site
 from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.table_retention import TableRetention
 from tidemark.pipeline.event_time.windows.calendar import Calendar
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.reading.site_views import site_views
 from tidemark.pipeline.reading.sql_server.database import Database
 from tidemark.pipeline.reading.sql_views import views
+from tidemark.pipeline.results.retention import remove_by_age
 from tidemark.pipeline.tables.engines import Engine
 
 SKETCHES = ("page_views", "clicks", "unique_users")
@@ -37,14 +39,18 @@ MIDNIGHT = 720
 
 
 @pytest.fixture
-def warehouse(tmp_path: Path) -> Path:
+def site(tmp_path: Path) -> Site:
     """A day with three views, and 2 h 17 min of the next one, whose last event is not before the watermark."""
     site = Site(tmp_path, replace(POLICY, reports=REPORTS, totals=None)).open()
     site.batch(Event(1), Event(2, "bob"), Event(700, click=True))
     site.batch(Event(MIDNIGHT + 10), Event(MIDNIGHT + 20, "bob"))
     site.batch(Event(MIDNIGHT + 70), Event(MIDNIGHT + 122), Event(MIDNIGHT + 130, "cid"))
-    site.batch(Event(MIDNIGHT + 137.5))
-    return tmp_path
+    return site.batch(Event(MIDNIGHT + 137.5))
+
+
+@pytest.fixture
+def warehouse(site: Site) -> Path:
+    return site.warehouse
 
 
 EXPECTED = [
@@ -108,8 +114,22 @@ def test_spark_has_the_views_too(warehouse: Path) -> None:
 
 def test_without_the_reports_of_a_site_there_are_no_such_views() -> None:
     since = {report.name: 0 for report in REPORTS}
-    assert [view.name for view in site_views(since, (), Engine.DUCKDB)] == ["site_days", "site_hours"]
-    assert site_views({name: since[name] for name in ("site_by_minute", "site_by_hour")}, (), Engine.DUCKDB) == []
+    assert [view.name for view in site_views(since, {}, Engine.DUCKDB)] == ["site_days", "site_hours"]
+    assert site_views({name: since[name] for name in ("site_by_minute", "site_by_hour")}, {}, Engine.DUCKDB) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("report", "noun"), [("site_by_hour", "day"), ("site_by_minute", "day"), ("site_by_minute", "hour")]
+)
+def test_a_running_span_of_whose_windows_some_were_removed_is_unknown(site: Site, report: str, noun: str) -> None:
+    retention = {report: TableRetention(rows_ms=0)}
+    remove_by_age(str(site.warehouse), retention, site.policy, site.watermark, site.number, now=0)
+    database = Database(str(site.warehouse), "256m")
+    sql = f"SELECT page_views, clicks, state, covered_until FROM site_{noun}s ORDER BY window_start DESC LIMIT 1"  # noqa: S608 - ours
+    cursor = database.cursor({"TimeZone": "UTC"}).execute(sql)
+    (newest,) = cursor.fetchall()
+    assert newest == (None, None, "unknown", None)
 
 
 @pytest.mark.slow
