@@ -50,7 +50,7 @@ def site(tmp_path: Path) -> Site:
 
 @pytest.fixture
 def warehouse(site: Site) -> Path:
-    return site.warehouse
+    return Path(site.warehouse)
 
 
 EXPECTED = [
