@@ -16,7 +16,7 @@ from benchmarks.measure import cpu_seconds
 from benchmarks.report import figures_table
 from benchmarks.views import commit_batch, dashboard_of, write_warehouse
 
-_PATHS: Final = ("/", "/reports/page_views", "/reports/page_traffic", "/pages?url=/p/7", "/dead-letters")
+_PATHS: Final = ("/pipeline", "/reports/page_views", "/reports/page_traffic", "/pages?url=/p/7", "/dead-letters")
 _WINDOWS: Final = 20
 _EVERY_S: Final = 1.0
 """Time between the requests of a tab, as in the script of the page."""

@@ -44,6 +44,7 @@ _APART_S: Final = 0.6
 """Pause in seconds, so that no request gets the cached answer of the previous request."""
 _VIEWS: Final = {
     "first screen": "/",
+    "pipeline": "/pipeline",
     "report by user": "/reports/page_views",
     "user of every window": "/users?id=u7",
     "unknown user": "/users?id=nobody",

@@ -108,12 +108,17 @@ class Served:
     address: str
 
     @property
+    def pipeline(self) -> str:
+        """The page for people who run the service."""
+        return f"{self.address}/pipeline"
+
+    @property
     def place(self) -> tuple[str, int]:
         """Where it listens."""
         host, port = self.address.removeprefix("http://").split(":")
         return host, int(port)
 
-    def get(self, path: str = "/", body: bytes | None = None, **headers: str) -> Answer:
+    def get(self, path: str = "/pipeline", body: bytes | None = None, **headers: str) -> Answer:
         """Asks for a path until the tables have been read, and follows no redirect."""
 
         def answer() -> Answer | None:
@@ -122,7 +127,7 @@ class Served:
 
         return wait_for(answer, PATIENCE_S, path)
 
-    def ask(self, path: str = "/", body: bytes | None = None, **headers: str) -> Answer:
+    def ask(self, path: str = "/pipeline", body: bytes | None = None, **headers: str) -> Answer:
         """Asks for a path once."""
         sent_headers = {name.replace("_", "-"): value for name, value in headers.items()}
         request = urllib.request.Request(self.address + path, body, sent_headers)  # noqa: S310 - our own

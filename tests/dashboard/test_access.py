@@ -151,7 +151,7 @@ def test_health_and_pages_are_answered_while_every_reading_waits(locked: Path) -
         assert page.get().status == 200
 
 
-@pytest.mark.parametrize("path", ["/", "/dead-letters"])
+@pytest.mark.parametrize("path", ["/", "/pipeline", "/dead-letters"])
 def test_a_page_waits_a_bounded_time_for_another(locked: Path, path: str) -> None:
     reader = TableReader(str(locked), patience_s=0.2)
     with serving(locked, reader=reader) as page, reader._lock:  # another page waits for a store that hangs
@@ -197,8 +197,8 @@ def test_the_token_is_entered_once_and_the_browser_stores_only_a_hash(locked: Pa
         assert TOKEN not in cookie
         kept = re.match(r"[^;]+", cookie)
         assert kept is not None
-        assert "Watermark" in page.get("/", Cookie=kept[0]).text
-        assert "Watermark" in page.get("/", Authorization=f"Bearer {TOKEN}").text
+        assert "Watermark" in page.get("/pipeline", Cookie=kept[0]).text
+        assert "Watermark" in page.get("/pipeline", Authorization=f"Bearer {TOKEN}").text
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "evil.example:9478", ""])

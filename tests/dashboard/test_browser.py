@@ -16,7 +16,7 @@ from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
 pytestmark = pytest.mark.slow
 PATHS = {
-    "overview": "/",
+    "overview": "/pipeline",
     "report": "/reports/page_views",
     "days": "/reports/days",
     "sessions": "/reports/sessions",
@@ -59,7 +59,7 @@ def test_every_page_is_accessible_at_every_width(
 
 def test_every_control_is_reached_by_the_keyboard_and_seen_when_it_is(browser: Browser, served: Served) -> None:
     with eyes(browser) as person:
-        person.open(served.address).page.evaluate("document.getElementById('pause').click()")
+        person.open(served.pipeline).page.evaluate("document.getElementById('pause').click()")
         names = person.press_through()
         assert names[0] == "a Skip to the content"
         assert [name for name in names if "UNSEEN" in name] == []
@@ -73,7 +73,7 @@ def test_every_control_is_reached_by_the_keyboard_and_seen_when_it_is(browser: B
 
 def test_screen_readers_get_the_same_from_the_picture_and_the_tables(browser: Browser, served: Served) -> None:
     with eyes(browser) as person:
-        person.open(served.address).page.click("#tide-table summary")
+        person.open(served.pipeline).page.click("#tide-table summary")
         assert "1 is idle" in person.say("#tide-table")
         for name in person.page.eval_on_selector_all(
             "svg[role=img]", "all => all.map(one => one.textContent + one.ariaLabel)"
@@ -84,7 +84,7 @@ def test_screen_readers_get_the_same_from_the_picture_and_the_tables(browser: Br
 def test_updates_appear_without_a_reload_and_open_elements_stay_open(browser: Browser, tmp_path: Path) -> None:
     site = Site(tmp_path, PAGE_VIEWS_ALONE).open().batch(Event(1))
     with serving(tmp_path) as page, eyes(browser) as person:
-        person.open(page.address).page.click("#traffic-table summary")
+        person.open(page.pipeline).page.click("#traffic-table summary")
         person.page.focus("#tide-table summary")
         site.batch(Event(2, "bob"), Event(11))
         expect(person.page.locator("#ledger")).to_contain_text("batch 2")
@@ -99,7 +99,7 @@ def test_updates_can_be_stopped_and_go_on(browser: Browser, tmp_path: Path) -> N
     with serving(tmp_path) as page, eyes(browser) as person:
         asked = list[str]()
         person.page.clock.install()
-        person.open(page.address).page.click("#pause")
+        person.open(page.pipeline).page.click("#pause")
         assert person.say("#updates") == "Updates are paused."
         person.page.on("request", lambda request: asked.append(request.url))
         site.batch(Event(2, "bob"))
@@ -112,7 +112,7 @@ def test_updates_can_be_stopped_and_go_on(browser: Browser, tmp_path: Path) -> N
 
 def test_a_warehouse_that_comes_to_be_is_shown_without_a_reload(browser: Browser, tmp_path: Path) -> None:
     with serving(tmp_path) as page, eyes(browser, PHONE, "dark") as person:
-        person.open(page.address)
+        person.open(page.pipeline)
         assert "There is no ledger in" in person.say("#now")
         assert person.barriers() == []
         Site(tmp_path, PAGE_VIEWS_ALONE).open()
@@ -124,7 +124,7 @@ def test_a_page_that_is_gone_says_since_when(browser: Browser, tmp_path: Path) -
     port = free_port()
     with eyes(browser) as person:
         with serving(tmp_path, port=port) as page:
-            person.open(page.address)
+            person.open(page.pipeline)
         expect(person.page.locator("#updates")).to_contain_text("The dashboard has not answered since")
         with serving(tmp_path, port=port):
             expect(person.page.locator("#updates")).to_have_text("")
@@ -154,10 +154,11 @@ def test_a_user_who_means_harm_is_text(browser: Browser, served: Served) -> None
 def test_the_token_is_asked_once(browser: Browser, tmp_path: Path) -> None:
     story(tmp_path)
     with serving(tmp_path, "correct-horse-battery") as page, eyes(browser, PHONE) as person:
-        person.open(page.address)
+        person.open(page.pipeline)
         assert person.barriers() == []
         person.page.fill("#token", "correct-horse-battery")
         person.page.keyboard.press("Enter")
+        person.page.click("text=Pipeline")
         expect(person.page.locator("#watermark")).to_be_visible()
         person.page.click("text=dead letters >> nth=0")
         expect(person.page.locator("h1")).to_have_text("Dead letters")

@@ -97,7 +97,7 @@ def person(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Eyes]:
 def test_days_and_sessions_have_their_local_dates_over_a_change_of_summer_time(
     person: Eyes, addresses: dict[str, str]
 ) -> None:
-    person.open(addresses["berlin"]).page.click("#traffic-table summary")
+    person.open(f"{addresses['berlin']}/pipeline").page.click("#traffic-table summary")
     bars = person.page.eval_on_selector_all("#traffic rect.bar title", "all => all.map(one => one.textContent)")
     assert "2026-10-25 closed: 25" in bars
     assert [bar.split()[0] for bar in bars] == [f"2026-10-{day}" for day in range(22, 29)]
@@ -126,7 +126,7 @@ def test_names_from_right_to_left_do_not_turn_their_surroundings(person: Eyes, a
     person.open(f"{addresses['names']}/reports/page_views?user_id={quote(TURNING)}")
     assert person.page.input_value("#by-user_id") == TURNING  # what is sent again is what was asked
     assert "user id ab\\u202ecd" in person.say("#now")
-    person.open(addresses["names"])
+    person.open(f"{addresses['names']}/pipeline")
     for user in (RIGHT_TO_LEFT, TURNING.replace("\u202e", "\\u202e")):
         assert edges(person, "#dead td.long", user)[1] <= edges(person, "#dead td.long", " is ahead", user)[0] + 1
         count = person.page.locator("#top-user_id tr").filter(has_text=user).locator("td")

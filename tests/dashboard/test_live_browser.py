@@ -67,7 +67,7 @@ def test_a_stopped_server_is_noticed_and_what_a_person_did_survives(
     with tidemark(tmp_path / "log", "dashboard", *where) as server:
         wait_for(lambda: "dashboard_listening" in server.said, PATIENCE_S, "the page")
         for person in people:
-            person.open(f"http://127.0.0.1:{port}")
+            person.open(f"http://127.0.0.1:{port}/pipeline")
             expect(person.page.locator("#traffic-table summary")).to_be_visible()
             person.page.click("#traffic-table summary")
             person.page.fill("#find-user_id", "typed")
@@ -92,7 +92,7 @@ def test_a_stopped_server_is_noticed_and_what_a_person_did_survives(
 def test_a_store_that_hangs_is_named_on_the_page_and_its_numbers_stay(site: Site, people: list[Eyes]) -> None:
     with serving(Path(site.warehouse)) as page:
         for person in people:
-            person.open(page.address)
+            person.open(page.pipeline)
             expect(person.page.locator("#now")).to_contain_text("The last known batch was committed")
         with hanging(Path(site.warehouse)):
             for person in people:
@@ -116,7 +116,7 @@ def test_a_silent_service_and_a_recreated_warehouse_are_shown_without_a_reload(
     opened(folder, "bob", committed_at=now_ms())
     with serving(folder) as page:
         for person in people:
-            person.open(page.address)
+            person.open(page.pipeline)
             expect(person.page.locator("#now")).to_contain_text("Nothing was committed for")
             expect(person.page.locator("#now")).to_contain_text("The service is stopped")
             person.page.evaluate("window.isSame = true")
@@ -137,7 +137,7 @@ def test_a_silent_service_and_a_recreated_warehouse_are_shown_without_a_reload(
 def test_a_list_goes_on_under_a_cursor_and_a_pressed_link_stays(site: Site, people: list[Eyes]) -> None:
     with serving(Path(site.warehouse)) as page:
         for person in people:
-            person.open(page.address).page.click("#find-user_id")
+            person.open(page.pipeline).page.click("#find-user_id")
             person.page.keyboard.type("bo")
             person.page.keyboard.press("ArrowLeft")
             person.page.evaluate("document.querySelector('#top-user_id tbody tr').isSame = true")
@@ -169,7 +169,7 @@ def test_paused_and_earlier_pages_do_not_say_live(site: Site, people: list[Eyes]
             expect(person.page.locator("#pause")).to_have_text("Resume updates")
             assert "Live." not in person.page.inner_text("#now")
             site.batch(Event(12))
-            person.open(page.address)
+            person.open(page.pipeline)
             expect(person.page.locator("#now")).to_contain_text("Live.")
             person.page.click("#pause")
             expect(person.page.locator("#updates")).to_have_text("Updates are paused.")

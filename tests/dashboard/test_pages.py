@@ -17,6 +17,7 @@ from tidemark.pipeline.reading.pages import window_sums
 pytestmark = [pytest.mark.slow, pytest.mark.core]
 PATHS = [
     "/",
+    "/pipeline",
     "/reports/page_views",
     "/reports/days",
     "/reports/sessions",
@@ -216,7 +217,7 @@ def test_a_batch_that_was_not_committed_is_not_shown(tmp_path: Path) -> None:
     site = Site(tmp_path, PAGE_VIEWS_ALONE).open().batch(Event(1), Event(31))
     site.batch(Event(2, "ann")).batch(Event(2, "zoe"), Event(32, "zoe"), commit=False)
     with serving(tmp_path) as page:
-        for path in ("/", "/dead-letters", "/dead-letters?reason=too_late", "/reports/page_views"):
+        for path in ("/pipeline", "/dead-letters", "/dead-letters?reason=too_late", "/reports/page_views"):
             text = page.get(path).text
             assert "><bdi>ann</bdi></a>" in text
             assert "zoe" not in text
@@ -226,7 +227,7 @@ def test_an_empty_user_id_is_displayed_without_a_link(tmp_path: Path) -> None:
     nobody = story(tmp_path)
     rejected(nobody, {**malformed(nobody, b"\0\0\0\0\1"), "user_id": ""})
     with serving(tmp_path) as page:
-        for path in ("/", "/dead-letters"):
+        for path in ("/pipeline", "/dead-letters"):
             answer = page.get(path)
             assert 'href="/users"' not in answer.text
             assert "empty" in answer.words()
@@ -238,7 +239,7 @@ def test_a_record_of_an_erased_user_is_counted_without_its_content(tmp_path: Pat
     nothing = dict.fromkeys(("user_id", "key", "value", "event_time"))
     alter(tmp_path, "dead_letters", change({"reason": "too_late"}, reason="erased", **nothing))
     with serving(tmp_path) as page:
-        answer = page.get("/").words()
+        answer = page.get("/pipeline").words()
         assert "it balances" in answer
         assert 'erased</dt><dd><a href="/dead-letters?reason=erased">1</a></dd>' in answer
         assert "malformed 0 %, erased 100 %" in answer

@@ -23,7 +23,7 @@ from tidemark.pipeline.reading.pages import table_reader
 from tidemark.pipeline.settings.model import MetricsSettings
 
 pytestmark = pytest.mark.slow
-PATHS = ("/", "/reports/page_views", "/users?id=ann", "/dead-letters")
+PATHS = ("/", "/pipeline", "/reports/page_views", "/users?id=ann", "/dead-letters")
 
 
 @pytest.fixture(autouse=True)
@@ -87,7 +87,7 @@ def test_viewers_share_a_reading_and_pages_are_compressed(
     second = page.get()
     assert version(first) == version(second)
     assert readings.call_count == 1
-    request = urllib.request.Request(page.address, headers={"Accept-Encoding": "gzip"})  # noqa: S310 - our own
+    request = urllib.request.Request(page.pipeline, headers={"Accept-Encoding": "gzip"})  # noqa: S310 - our own
     with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=PATIENCE_S) as answer:
         assert answer.headers["Content-Encoding"] == "gzip"
         body = answer.read()
@@ -102,7 +102,7 @@ def test_updates_are_limited_to_a_share_of_a_core(site: Site, page: Served, monk
     site.batch(Event(12, "zoe"))
 
     def knows_the_batch() -> bool:
-        late = update(page, "/", displayed)
+        late = update(page, "/pipeline", displayed)
         assert late.status == 204
         return int(late.headers["Tidemark-Committed"]) == site.committed_at
 
@@ -147,8 +147,8 @@ def test_the_first_view_of_a_page_says_that_it_loads_and_becomes_the_page(site: 
         assert '<noscript><meta http-equiv="refresh" content="1"></noscript>' in first.text
         assert "reload it" not in first.text
         assert "data-version" not in first.text
-        assert update(page, "/", "").status == 200
-        assert update(page, "/", "displayed").status == 503, "the numbers that a page displays stay"
+        assert update(page, "/pipeline", "").status == 200
+        assert update(page, "/pipeline", "displayed").status == 503, "the numbers that a page displays stay"
     assert "page views" in page.get().text
 
 

@@ -55,7 +55,7 @@ def test_no_line_crosses_a_text_and_no_text_another(browser: Browser, tmp_path: 
     with serving(tmp_path) as page:
         for width in (PHONE, DESK):
             with eyes(browser, width) as person:
-                person.open(page.address)
+                person.open(page.pipeline)
                 assert person.page.locator(".tide text.clock").count() == 1
                 assert person.page.eval_on_selector_all(".tide text", CROSSED) == []
                 assert person.page.eval_on_selector_all(".tide text:not(.tick)", OUTSIDE) == []

@@ -15,7 +15,7 @@ from tidemark.pipeline.cli import main
 pytestmark = pytest.mark.slow
 LAPTOP = 1280
 PATHS = {
-    "overview": "/",
+    "overview": "/pipeline",
     **{report.name: f"/reports/{report.name}" for report in REPORTS},
     "user": f"/users?{urlencode({'id': USERS[0]})}",
     "page": f"/pages?{urlencode({'url': PAGES[1]})}",

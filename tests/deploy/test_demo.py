@@ -93,7 +93,7 @@ def test_a_producer_may_finish_and_a_service_may_not(tmp_path: Path) -> None:
 def shows(port: str, demo: Terminal) -> bool:
     """Returns whether the dashboard has the traffic and its problems."""
     assert demo.popen.poll() is None, demo.said
-    with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=PATIENCE_S) as answer:
+    with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/pipeline", timeout=PATIENCE_S) as answer:
         page = answer.read().decode()
         return all(word in page for word in SHOWN)
     return False

@@ -49,7 +49,7 @@ LIVE: Final = {
     "#ledger": "it balances",
     "#dead": "It is Avro of schema 1",
 }
-"""Texts of the first page, which appear by themselves."""
+"""Texts of the page, which appear by themselves."""
 DEAD: Final = {"#traffic": "page views", "#watermark": "watermark", "#ledger": "it balances"}
 """Texts that stay when the service has stopped."""
 VISITS = 1
@@ -94,11 +94,12 @@ def test_who_visits_is_on_the_dashboard_and_the_commands_of_the_first_hour_work(
 
 
 def look(here: Here, person: Eyes) -> None:
-    """Opens the first page, by the token of the file."""
+    """Logs in by the token of the file, and opens the page for people who run the service."""
     person.open(f"http://{HOST}:{here.port(DASHBOARD)}")
     person.page.fill("#token", here.variables("dashboard")["TIDEMARK_DASHBOARD__TOKEN"])
     person.page.get_by_role("button", name="Log in").click()
     person.page.wait_for_selector("#now")
+    person.open(f"http://{HOST}:{here.port(DASHBOARD)}/pipeline")
 
 
 def sees_it_live(person: Eyes) -> None:

@@ -77,7 +77,7 @@ class Pages:
         self._views = SharedViews(reader)
 
     async def overview(self, request: Request) -> Response:
-        """Answers with the overview."""
+        """Answers with the page for people who run the service."""
         chosen = request.query_params.get("measure", "")
         return await self._answer(request, partial(self._read_overview, chosen))
 
@@ -93,7 +93,7 @@ class Pages:
         """Answers with the history of a key value. `parameter` is the query parameter that holds it."""
         value = request.query_params.get(parameter, "")
         if not value:
-            raise NotFound(f"Add a value: {request.scope['path']}?{parameter}=…, or choose one on the first page.")
+            raise NotFound(f"Add a value: {request.scope['path']}?{parameter}=…, or choose one on the page /pipeline.")
 
         def read(tables: CurrentTables, summary: LedgerSummary) -> Content:
             history = history_of(tables, summary, key, value)

@@ -39,6 +39,7 @@ def site(
     files = (f"{_STATIC}/{file.name}" for folder in static.all_directories for file in Path(folder).iterdir())
     routes = [
         Route("/", pages.overview),
+        Route("/pipeline", pages.overview),
         Route("/reports/{name}", pages.report),
         Route("/users", partial(pages.history, c.USER_ID, "id")),
         Route("/pages", partial(pages.history, c.PAGE_URL, "url")),

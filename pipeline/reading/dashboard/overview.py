@@ -1,4 +1,4 @@
-"""The data of the first page, from one reading."""
+"""The data of `/pipeline`, from one reading."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -21,7 +21,7 @@ _LETTERS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The data of the first page; times in milliseconds."""
+    """The data of `/pipeline`; times in milliseconds."""
 
     summary: LedgerSummary
     report: Report | None
