@@ -16,6 +16,7 @@ from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 
 pytestmark = pytest.mark.slow
 PATHS = {
+    "visitors": "/?period=2024-05-01..2024-05-01",
     "overview": "/pipeline",
     "report": "/reports/page_views",
     "days": "/reports/days",

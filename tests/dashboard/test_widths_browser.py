@@ -15,6 +15,7 @@ from tidemark.pipeline.cli import main
 pytestmark = pytest.mark.slow
 LAPTOP = 1280
 PATHS = {
+    "visitors": f"/?period={DAY}..{DAY}",
     "overview": "/pipeline",
     **{report.name: f"/reports/{report.name}" for report in REPORTS},
     "user": f"/users?{urlencode({'id': USERS[0]})}",

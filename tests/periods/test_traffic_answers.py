@@ -104,7 +104,7 @@ def test_what_was_before_the_first_event_is_unknown_and_not_0(served: Served) ->
 
 def test_a_day_after_the_watermark_says_where_that_is(served: Served) -> None:
     reason = asked(served, day("2024-05-04"))["period"]["reason"]
-    assert reason == f"the watermark has not passed the first window of the period: it is at {THIRD}T02:39:00+02:00"
+    assert reason == f"nothing of the period is complete yet: events are complete until {THIRD}T02:39:00+02:00"
 
 
 def test_another_zone_is_tiled_where_windows_fit_it_and_else_refused_in_a_sentence(served: Served) -> None:

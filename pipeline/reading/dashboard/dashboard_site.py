@@ -38,7 +38,7 @@ def site(
     static = StaticFiles(directory=_FILES, packages=[("tidemark.pipeline.reading.pages", "static")])
     files = (f"{_STATIC}/{file.name}" for folder in static.all_directories for file in Path(folder).iterdir())
     routes = [
-        Route("/", pages.overview),
+        Route("/", pages.visitors),
         Route("/pipeline", pages.overview),
         Route("/reports/{name}", pages.report),
         Route("/users", partial(pages.history, c.USER_ID, "id")),

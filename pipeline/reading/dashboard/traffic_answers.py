@@ -23,12 +23,13 @@ from tidemark.pipeline.reading.dashboard.shared_views import (
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary
 from tidemark.pipeline.reading.pages.table_reader import CurrentTables, TableReader
 from tidemark.pipeline.reading.periods.ask import Asker, BadQuestion, Words
+from tidemark.pipeline.reading.periods.period import Compare
 from tidemark.pipeline.reading.periods.period_traffic import PeriodTraffic
 from tidemark.pipeline.reading.periods.traffic_json import as_json
 from tidemark.pipeline.reading.periods.traffic_rows import as_csv, as_parquet
 from tidemark.pipeline.tables.store_errors import STORE_ERRORS, one_line
 
-_QUARTER_MS: Final = 900_000
+QUARTER_MS: Final = 900_000
 """Days of every zone start at a quarter of an hour: an answer is not older when it becomes another day."""
 _PATIENCE_S: Final = 10.0
 _PAUSE_S: Final = 0.05
@@ -60,8 +61,8 @@ class TrafficAnswers:
     async def _answer(self, request: Request, write: Write, media_type: str) -> Response:
         now = self._clock()
         try:
-            words = _words(request)
-            address = f"{sorted(request.query_params.items())} {now // _QUARTER_MS}"
+            words = words_of(request)
+            address = f"{sorted(request.query_params.items())} {now // QUARTER_MS}"
             view = await self._look(address, partial(self._ask, words, now))
         except BadQuestion as error:
             return _failed(HTTPStatus.BAD_REQUEST, str(error))
@@ -101,15 +102,15 @@ class TrafficAnswers:
         return self._asker.ask(words, tables, summary, now)
 
 
-def _words(request: Request) -> Words:
-    """Returns the question of a request. Raises BadQuestion."""
+def words_of(request: Request, compare: Compare = Compare.NONE) -> Words:
+    """Returns the question of a request; `compare` is the default comparison. Raises BadQuestion."""
     given = request.query_params.multi_items()
     for name, _ in given:
         if name not in _DEFAULTS:
             raise BadQuestion(f"there is no parameter {name[:40]!r}: the parameters are {', '.join(_DEFAULTS)}")
     if len({name for name, _ in given}) < len(given):
         raise BadQuestion("a parameter is given twice: leave one out")
-    values = _DEFAULTS | {name: value for name, value in given if value}
+    values = _DEFAULTS | {"compare": compare} | {name: value for name, value in given if value}
     return Words.checked(**values)
 
 

@@ -39,6 +39,15 @@ class PeriodTraffic:
     breakdowns: Mapping[str, Breakdown]
 
 
+def compared_series(question: PeriodQuestion, sources: Sources, store: Store, now: int) -> list[Bar]:
+    """Returns the bars of the compared period; empty without a comparison. `now` (ms) is the clock."""
+    other = compared_with(question.period, question.compare)
+    if other is None:
+        return []
+    reasons = Reasons(other, sources, now)
+    return series_of(WindowFigures(Asked(other, None, question.page_url or None), sources, store, reasons))
+
+
 def traffic_of(
     question: PeriodQuestion, sources: Sources, store: Store, now: int, exact_rows: int = EXACT_ROWS
 ) -> PeriodTraffic:

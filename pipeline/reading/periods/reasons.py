@@ -123,8 +123,9 @@ class Reasons:
 
     def _not_reached(self) -> str:
         watermark = self.sources.watermark
-        where = "there is no watermark yet" if watermark is None else f"it is at {self.text(watermark)}"
-        return f"the watermark has not passed the first window of the period: {where}"
+        if watermark is None:
+            return "no time is complete yet: too few events have been read"
+        return f"nothing of the period is complete yet: events are complete until {self.text(watermark)}"
 
 
 def iso(instant: int, period: Period) -> str:

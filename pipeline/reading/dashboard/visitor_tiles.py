@@ -1,0 +1,118 @@
+"""The five figures of the first page, each with its state and its change. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tidemark.command_line.counts import counted, span_of
+from tidemark.pipeline.reading.dashboard.reader_times import Times
+from tidemark.pipeline.reading.pages.page_text import sentence_case
+
+_LABELS: Final = {
+    "visitors": "Visitors",
+    "visits": "Visits",
+    "page_views": "Page views",
+    "bounce_rate": "Bounce rate",
+    "visit_seconds": "Duration of visits",
+}
+_ROUND: Final = 0.1
+"""Changes below it have a digit after the point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A figure in words."""
+
+    label: str
+    value: str
+    state: str
+    state_text: str
+    """The state, and until when the figure counts if the period is not over."""
+    change: str
+    """Empty without a comparison."""
+    notes: list[str]
+
+
+def tiles_of(figures: Mapping[str, Any], period: Mapping[str, Any], times: Times) -> list[Tile]:
+    """Returns the tiles of the members `figures` and `period`."""
+    return [_tile(name, label, figures, period, times) for name, label in _LABELS.items()]
+
+
+def no_comparison(figures: Mapping[str, Any]) -> str:
+    """Returns why the first figures cannot be compared; empty if all of them are, or without a comparison."""
+    compared = [figures[name]["compared"] for name in _LABELS if figures[name]["value"] is not None]
+    return next((side["reason"] for side in compared if side and side["value"] is None and side["reason"]), "")
+
+
+def state_text(state: str, until: str | None, times: Times) -> str:
+    """Returns a state for readers, with the time that a figure covers."""
+    return f"so far, until {times.text(until)}" if state == "so far" and until else state
+
+
+def _tile(name: str, label: str, figures: Mapping[str, Any], period: Mapping[str, Any], times: Times) -> Tile:
+    figure = figures[name]
+    value = figure["value"]
+    about = "" if figure["exact"] else "about "
+    return Tile(
+        label=label,
+        value="unknown" if value is None else about + _value(name, value),
+        state=figure["state"],
+        state_text=state_text(figure["state"], figure["covered_until"], times),
+        change="" if value is None else _change(name, figure["compared"], period["end"], times),
+        notes=_unknown(figure, period["reason"], times) if value is None else _notes(name, figure, figures),
+    )
+
+
+def _value(name: str, value: float) -> str:
+    if name == "bounce_rate":
+        return f"{value * 100:.0f} %"
+    if name == "visit_seconds":
+        return span_of(round(value) * 1000)
+    return f"{value:,.0f}"
+
+
+def _change(name: str, compared: Mapping[str, Any] | None, end: str, times: Times) -> str:
+    if compared is None:
+        return ""
+    if compared["value"] is None or compared["with"] is None:
+        return "No comparison"
+    own, before = _value(name, compared["with"]), _value(name, compared["value"])
+    until = "" if compared["until"] in (None, end) else f", both until {times.text(compared['until'])}"
+    return f"{_difference(name, compared)}: {own} against {before}{until}"
+
+
+def _difference(name: str, compared: Mapping[str, Any]) -> str:
+    own, before, change = compared["with"], compared["value"], compared["change"]
+    if own == before:
+        return "No change"
+    if name == "bounce_rate":
+        return _signed(f"{(own - before) * 100:+.0f} points")
+    if change is None:
+        return "New"
+    return _signed(f"{change * 100:+.1f} %" if abs(change) < _ROUND else f"{change * 100:+,.0f} %")
+
+
+def _signed(text: str) -> str:
+    return text.replace("-", "\u2212")
+
+
+def _unknown(figure: Mapping[str, Any], said: str | None, times: Times) -> list[str]:
+    """Returns why a figure is unknown, without reasons that the page says anyway: `said`, or a missing section."""
+    reason = figure["reason"] or ""
+    return [] if reason in ("", said) or "[site]" in reason else [f"{sentence_case(times.sentence(reason))}."]
+
+
+def _notes(name: str, figure: Mapping[str, Any], figures: Mapping[str, Any]) -> list[str]:
+    notes = []
+    if not figure["exact"]:
+        notes.append(f"estimated, \u00b1 {figure['error'] * 100:.1f} %")
+    if name == "visitors" and figures["new_visitors"]["value"] is not None:
+        new = figures["new_visitors"]
+        notes.append(f"{new['value']:,.0f} new ({new['state']})")
+    if name == "page_views" and figures["clicks"]["value"] is not None:
+        notes.append(f"and {counted(round(figures['clicks']['value']), 'click')}")
+    if name == "visit_seconds" and figure.get("mean") is not None:
+        notes.append(f"median; mean {span_of(round(figure['mean']) * 1000)}")
+    if figure.get("still_going"):
+        notes.append(f"{counted(round(figure['still_going']), 'visit')} still going")
+    return notes
