@@ -272,7 +272,7 @@ def test_a_report_of_clicks_draws_and_orders_by_clicks(tmp_path: Path) -> None:
         assert [row[2] for row in table(section(report, "rows"))] == ["bob", "cid", "ann"]
         chosen = page.get("/reports/clicks_by_user?measure=page_views").text
         assert "page views in 1 window " in text_of(section(chosen, "windows"))
-        assert "page views in 1 window" in page.get("/?measure=page_views").text
+        assert "page views in 1 window" in page.get("/pipeline?measure=page_views").text
         assert page.get("/reports/clicks_by_user?measure=nothing").status == 404
 
 

@@ -104,6 +104,13 @@ def test_a_question_without_an_answer_says_what_to_write(site: Served, question:
     assert "This page is not available" in answer.text
 
 
+def test_a_day_that_the_zone_skipped_is_not_compared(site: Served) -> None:
+    answer = site.get("/?zone=Pacific/Apia&period=2011-12-31..2011-12-31")
+    assert answer.status == 200
+    assert site.get("/?zone=Pacific/Apia&period=2011-12-29..2012-01-02").status == 200
+    assert "Saturday, 2011-12-31" in text_of(answer.text)
+
+
 def test_without_visits_the_page_says_which_line_adds_them(served: Served) -> None:
     said = section(served.get("/?period=2024-05-01..2024-05-01").text, "figures")
     assert "To see visits, bounces and durations, add to the settings of the service: [site]" in said

@@ -40,12 +40,18 @@ class PeriodTraffic:
 
 
 def compared_series(question: PeriodQuestion, sources: Sources, store: Store, now: int) -> list[Bar]:
-    """Returns the bars of the compared period; empty without a comparison. `now` (ms) is the clock."""
+    """Returns the bars of the compared period; empty without a comparison, or with a day that the zone skipped.
+
+    `now` (ms) is the clock.
+    """
     other = compared_with(question.period, question.compare)
     if other is None:
         return []
     reasons = Reasons(other, sources, now)
-    return series_of(WindowFigures(Asked(other, None, question.page_url or None), sources, store, reasons))
+    try:
+        return series_of(WindowFigures(Asked(other, None, question.page_url or None), sources, store, reasons))
+    except ValueError:  # the figures then are not compared, either
+        return []
 
 
 def traffic_of(
