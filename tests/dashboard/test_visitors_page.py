@@ -11,7 +11,8 @@ from playwright.sync_api import Browser
 
 from tests.dashboard.eyes import DESK, PHONE, Scheme, eyes
 from tests.dashboard.scene import EVIL, Served, serving, text_of
-from tests.periods.test_traffic_answers import SECOND, THIRD, warehouse
+from tests.periods.conftest import warehouse
+from tests.periods.traffic_site import SECOND, THIRD
 from tests.support.chromium import chromium
 
 pytestmark = pytest.mark.slow
@@ -100,15 +101,21 @@ def test_a_row_limits_the_page_to_its_value_and_can_be_removed(site: Served) -> 
 @pytest.mark.parametrize("question", ["period=never", "compare=x", "zone=Nowhere", "user=ann", "period=7d&period=7d"])
 def test_a_question_without_an_answer_says_what_to_write(site: Served, question: str) -> None:
     answer = site.get(f"/?{question}")
-    assert answer.status == 404
-    assert "This page is not available" in answer.text
+    assert answer.status == 400
+    assert "This question has no answer" in answer.text
+    assert "Yesterday" in section(answer.text, "now")
 
 
 def test_a_day_that_the_zone_skipped_is_not_compared(site: Served) -> None:
     answer = site.get("/?zone=Pacific/Apia&period=2011-12-31..2011-12-31")
     assert answer.status == 200
-    assert site.get("/?zone=Pacific/Apia&period=2011-12-29..2012-01-02").status == 200
+    assert "No comparison: Pacific/Apia skipped a day between 2011-12-30 and 2011-12-30." in section(answer.text, "now")
     assert "Saturday, 2011-12-31" in text_of(answer.text)
+    around = site.get("/?zone=Pacific/Apia&period=2011-12-29..2012-01-02")
+    assert around.status == 200
+    assert "Pacific/Apia skipped a day between" in section(around.text, "now")
+    skipped = site.get("/?zone=Pacific/Apia&period=2011-12-30..2011-12-30")
+    assert "Pacific/Apia had no 2011-12-30: its clocks skipped it." in section(skipped.text, "now")
 
 
 def test_without_visits_the_page_says_which_line_adds_them(served: Served) -> None:

@@ -32,18 +32,17 @@ from tidemark.pipeline.reading.dashboard.live_page import (
 from tidemark.pipeline.reading.dashboard.overview import Overview, overview_of
 from tidemark.pipeline.reading.dashboard.service_watch import ServiceWatch
 from tidemark.pipeline.reading.dashboard.shared_views import NotFound, ReadView, SharedViews
-from tidemark.pipeline.reading.dashboard.traffic_answers import QUARTER_MS, words_of
-from tidemark.pipeline.reading.dashboard.visitor_page import DEFAULT_COMPARE, visitor_page
+from tidemark.pipeline.reading.dashboard.traffic_answers import QUARTER_MS
+from tidemark.pipeline.reading.dashboard.visitor_views import VisitorViews
 from tidemark.pipeline.reading.health_client import ServiceHealth, is_quiet
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary
 from tidemark.pipeline.reading.pages.letter_pages import REASONS, letter_of, letters_of, stored_letters
-from tidemark.pipeline.reading.pages.page_text import sentence_case, templates
+from tidemark.pipeline.reading.pages.page_text import templates
 from tidemark.pipeline.reading.pages.table_reader import CurrentTables, Reading, TableReader
 from tidemark.pipeline.reading.pages.top_lists import page_zone
 from tidemark.pipeline.reading.pages.watermark_picture import picture_of
 from tidemark.pipeline.reading.pages.window_names import zone_of_report
 from tidemark.pipeline.reading.pages.window_sums import earlier_than, rows_of_report, windows_of
-from tidemark.pipeline.reading.periods.ask import Asker, BadQuestion, Words
 from tidemark.pipeline.reading.record_decoding import SchemaTexts
 from tidemark.pipeline.tables.store_errors import one_line
 
@@ -78,16 +77,13 @@ class Pages:
         self._service = ServiceWatch(service)
         self._templates = templates("tidemark.pipeline.reading.dashboard")
         self._views = SharedViews(reader)
-        self._asker = Asker()
+        self._visitors = VisitorViews()
 
     async def visitors(self, request: Request) -> Response:
         """Answers with the first page, for people who ask about visitors."""
         now = now_ms()
-        try:
-            words = words_of(request, DEFAULT_COMPARE)
-        except BadQuestion as error:
-            raise NotFound(f"{sentence_case(str(error))}.") from error
-        return await self._answer(request, partial(self._read_visitors, words, now), turn=now // QUARTER_MS)
+        read = partial(self._visitors.read, request.query_params.multi_items(), now)
+        return await self._answer(request, read, turn=now // QUARTER_MS)
 
     async def overview(self, request: Request) -> Response:
         """Answers with the page for people who run the service."""
@@ -186,18 +182,6 @@ class Pages:
         view = overview_of(tables, summary, self._schemas(), now_ms())
         return Content("overview.html", {"chosen": chosen}, moving=partial(_overview_at, view), moves_ms=_CLOCK_MS)
 
-    def _read_visitors(self, words: Words, now: int, tables: CurrentTables, summary: LedgerSummary | None) -> Content:
-        if summary is None:
-            return Content("empty.html", {})
-        try:
-            traffic = self._asker.ask(words, tables, summary, now)
-        except BadQuestion as error:
-            raise NotFound(f"{sentence_case(str(error))}.") from error
-        if traffic is None:
-            return Content("empty.html", {})
-        page = visitor_page(traffic, self._asker.bars_before(traffic, tables, summary, now), words, now)
-        return Content("visitors.html", {"page": page, "zone": page.zone}, moves_ms=QUARTER_MS)
-
     async def _answer(self, request: Request, read: ReadView, turn: int = 0) -> Response:
         """Answers with a page, or with 204 if the browser displays it already; it is read again at each new `turn`."""
         address = f"{request.scope['path']}?{request.url.query} {turn}"
@@ -210,7 +194,7 @@ class Pages:
         page = view.page
         if page is None or not page.is_of(state):
             page = view.page = await asyncio.to_thread(self._rendered, view.reading, state)
-        return sent(page, request, state)
+        return sent(page, request, state, view.reading.content.status)
 
     def _rendered(self, reading: Reading[Content], state: PageState) -> RenderedPage:
         content = reading.content

@@ -32,6 +32,7 @@ class Content:
     """Returns values that depend on the time in ms."""
     moves_ms: int | None = None
     """After this time, `moving` has to be called again."""
+    status: HTTPStatus = HTTPStatus.OK
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +93,9 @@ def rendered(html: str, state: PageState) -> RenderedPage:
     return RenderedPage(state.version, state.now, text, gzip.compress(text, compresslevel=5))
 
 
-def sent(page: RenderedPage, request: Request, state: PageState) -> Response:
+def sent(page: RenderedPage, request: Request, state: PageState, status: HTTPStatus) -> Response:
     """Answers with a page, compressed if the browser accepts it."""
     headers = {**state.headers, "Vary": "Accept-Encoding"}
     if "gzip" not in request.headers.get("accept-encoding", "").lower():
-        return HTMLResponse(page.html, headers=headers)
-    return HTMLResponse(page.compressed, headers={**headers, "Content-Encoding": "gzip"})
+        return HTMLResponse(page.html, status, headers)
+    return HTMLResponse(page.compressed, status, {**headers, "Content-Encoding": "gzip"})

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from http import HTTPStatus
 from typing import Final
@@ -61,7 +61,7 @@ class TrafficAnswers:
     async def _answer(self, request: Request, write: Write, media_type: str) -> Response:
         now = self._clock()
         try:
-            words = words_of(request)
+            words = words_of(request.query_params.multi_items())
             address = f"{sorted(request.query_params.items())} {now // QUARTER_MS}"
             view = await self._look(address, partial(self._ask, words, now))
         except BadQuestion as error:
@@ -102,9 +102,8 @@ class TrafficAnswers:
         return self._asker.ask(words, tables, summary, now)
 
 
-def words_of(request: Request, compare: Compare = Compare.NONE) -> Words:
-    """Returns the question of a request; `compare` is the default comparison. Raises BadQuestion."""
-    given = request.query_params.multi_items()
+def words_of(given: Sequence[tuple[str, str]], compare: Compare = Compare.NONE) -> Words:
+    """Returns the question in parameters; `compare` is the default comparison. Raises BadQuestion."""
     for name, _ in given:
         if name not in _DEFAULTS:
             raise BadQuestion(f"there is no parameter {name[:40]!r}: the parameters are {', '.join(_DEFAULTS)}")

@@ -1,6 +1,6 @@
 """The first page, for people who ask about visitors: the object of `/traffic.json` in words. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
@@ -46,6 +46,11 @@ class Choice:
     is_current: bool = False
 
 
+def periods(current: str, to: Callable[..., str]) -> list[Choice]:
+    """Returns links to periods; `current` is the chosen one, `to` returns the address with changed parameters."""
+    return [Choice(text, to(period=name), name == current) for name, text in _PERIODS.items()]
+
+
 @dataclass(frozen=True, slots=True)
 class VisitorPage:
     """The texts and links of the page."""
@@ -81,8 +86,13 @@ class VisitorPage:
     """The answer as files."""
 
 
-def visitor_page(traffic: PeriodTraffic, before: Sequence[Bar], words: Words, now: int) -> VisitorPage:
-    """Returns the page of an answer; `before` is the series of the compared period, `now` (ms) the clock."""
+def visitor_page(
+    traffic: PeriodTraffic, before: Sequence[Bar], words: Words, now: int, incomparable: str = ""
+) -> VisitorPage:
+    """Returns the page of an answer to `words`; `before` is the series of the compared period, `now` (ms) the clock.
+
+    `incomparable` says why the answer has no comparison although `words` ask for one.
+    """
     answer, period, times = as_json(traffic), traffic.question.period, Times(traffic.question.period)
     question = {
         "period": words.period,
@@ -103,12 +113,12 @@ def visitor_page(traffic: PeriodTraffic, before: Sequence[Bar], words: Words, no
         zone=period.zone,
         only=words.page_url,
         question={name: value for name, value in question.items() if value},
-        periods=[Choice(text, to(period=name), name == words.period) for name, text in _PERIODS.items()],
+        periods=periods(words.period, to),
         earlier=Choice("Earlier", to(period=_dates(_shifted(period, -1)))),
         later=Choice("Later", to(period=_dates(after))) if is_past else None,
         comparisons=[Choice(text, to(compare=name), name == words.compare) for name, text in _COMPARISONS.items()],
         compared_name=_compared_name(before, period.zone),
-        no_comparison=times.sentence(no_comparison(answer["figures"])),
+        no_comparison=incomparable or times.sentence(no_comparison(answer["figures"])),
         strip=_strip(answer["period"], times),
         newest=_newest(traffic, to),
         tiles=tiles_of(answer["figures"], answer["period"], times),

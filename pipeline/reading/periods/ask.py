@@ -11,7 +11,7 @@ from tidemark.pipeline.event_time.windows.calendar import Calendar
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary
 from tidemark.pipeline.reading.pages.table_reader import CurrentTables
 from tidemark.pipeline.reading.periods.figures import Bar
-from tidemark.pipeline.reading.periods.period import Compare, checked_period, compared_with, period_of
+from tidemark.pipeline.reading.periods.period import Compare, Incomparable, checked_period, compared_with, period_of
 from tidemark.pipeline.reading.periods.period_sources import Sources
 from tidemark.pipeline.reading.periods.period_tables import PeriodTables
 from tidemark.pipeline.reading.periods.period_traffic import (
@@ -30,6 +30,14 @@ _NO_ZONE: Final = ZoneInfo("UTC")
 
 class BadQuestion(SetUpError):
     """A question that has no answer as it is; the text says what to change."""
+
+
+class Uncompared(BadQuestion):
+    """A question whose period has an answer, but no comparison; `why` is a sentence without its end."""
+
+    def __init__(self, error: Incomparable) -> None:
+        super().__init__(str(error))
+        self.why = error.why
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +76,7 @@ class Asker:
     def ask(self, words: Words, tables: CurrentTables, summary: LedgerSummary | None, now: int) -> PeriodTraffic | None:
         """Returns the answer at the clock `now` (ms); None before the first batch.
 
-        Raises BadQuestion for a day that the zone skipped.
+        Raises BadQuestion for a day that the zone skipped; Uncompared if it is the other side's.
         """
         if summary is None:
             return None
@@ -77,6 +85,8 @@ class Asker:
         try:
             period = period_of(words.period, zone, now)
             compared_with(period, words.compare)
+        except Incomparable as error:
+            raise Uncompared(error) from error
         except ValueError as error:
             raise BadQuestion(str(error)) from error
         question = PeriodQuestion(period, words.compare, words.page_url)

@@ -20,6 +20,15 @@ _FIRST_YEAR, _LAST_YEAR = 1971, 9997
 """Calendars of zones reach from 1900 to 9997."""
 
 
+class Incomparable(ValueError):
+    """A period whose other side does not have as many days; the text says what to change."""
+
+    def __init__(self, why: str) -> None:
+        """`why` is a sentence without its end."""
+        super().__init__(f"{why}: both sides of a comparison have the same number of days, so leave out compare")
+        self.why = why
+
+
 class Compare(StrEnum):
     """The other side of a comparison."""
 
@@ -81,7 +90,7 @@ def period_of(text: str, zone: ZoneInfo, now: int) -> Period:
 def compared_with(period: Period, compare: Compare) -> Period | None:
     """Returns the period of the same number of days on the other side of a comparison; None without one.
 
-    Raises ValueError if the zone skipped a day of one side.
+    Raises Incomparable if the zone skipped a day of one side.
     """
     count = (period.last - period.first).days + 1
     starts = {
@@ -95,10 +104,7 @@ def compared_with(period: Period, compare: Compare) -> Period | None:
     other = Period(first, first + timedelta(days=count - 1), period.zone)
     for side in (period, other):
         if len(side.days) < count:
-            raise ValueError(
-                f"{side.zone.key} skipped a day between {side.first} and {side.last}: both sides of a comparison have "
-                "the same number of days, so leave out compare"
-            )
+            raise Incomparable(f"{side.zone.key} skipped a day between {side.first} and {side.last}")
     return other
 
 

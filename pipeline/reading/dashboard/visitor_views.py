@@ -1,0 +1,48 @@
+"""Reads the first page from the tables; a question without an answer is a page, too, and says what to change."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from http import HTTPStatus
+
+from tidemark.pipeline.reading.dashboard.live_page import Content
+from tidemark.pipeline.reading.dashboard.traffic_answers import QUARTER_MS, words_of
+from tidemark.pipeline.reading.dashboard.visitor_page import DEFAULT_COMPARE, periods, visitor_page
+from tidemark.pipeline.reading.ledger_summary import LedgerSummary
+from tidemark.pipeline.reading.pages.page_text import address, sentence_case
+from tidemark.pipeline.reading.pages.table_reader import CurrentTables
+from tidemark.pipeline.reading.periods.ask import Asker, BadQuestion, Uncompared, Words
+from tidemark.pipeline.reading.periods.period import Compare
+
+
+class VisitorViews:
+    """Readings of the first page of one warehouse."""
+
+    def __init__(self) -> None:
+        self._asker = Asker()
+
+    def read(
+        self, given: Sequence[tuple[str, str]], now: int, tables: CurrentTables, summary: LedgerSummary | None
+    ) -> Content:
+        """Returns the page for the parameters `given`, at the clock `now` (ms)."""
+        if summary is None:
+            return Content("empty.html", {})
+        try:
+            words = words_of(given, DEFAULT_COMPARE)
+            return self._answered(words, now, tables, summary)
+        except BadQuestion as error:
+            values = {"sentence": f"{sentence_case(str(error))}.", "periods": periods("", partial(address, "/"))}
+            return Content("unanswered.html", values, status=HTTPStatus.BAD_REQUEST)
+
+    def _answered(self, words: Words, now: int, tables: CurrentTables, summary: LedgerSummary) -> Content:
+        asked, incomparable = words, ""
+        try:
+            traffic = self._asker.ask(asked, tables, summary, now)
+        except Uncompared as error:  # the numbers of the period are known
+            asked, incomparable = replace(words, compare=Compare.NONE), error.why
+            traffic = self._asker.ask(asked, tables, summary, now)
+        if traffic is None:
+            return Content("empty.html", {})
+        before = self._asker.bars_before(traffic, tables, summary, now)
+        page = visitor_page(traffic, before, words, now, incomparable)
+        return Content("visitors.html", {"page": page, "zone": page.zone}, moves_ms=QUARTER_MS)
