@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import rules, window_states
 from tidemark.pipeline.event_time import settings_change as openings
 from tidemark.pipeline.event_time.batch import EPOCH, LedgerRow
@@ -90,6 +91,8 @@ class Event:
     page: str | None = "/"
     click: bool = False
     other: str = ""
+    host: str | None = None
+    """The value of every dimension."""
 
     @property
     def time(self) -> int:
@@ -253,11 +256,16 @@ class Site:
         pane = event.time - (event.time + report.shift_ms) % report.pane_ms if report.pane_ms else event.time
         fixed = {"batch": self.number, "report": report.name, "watermark": reached, "pane_start": pane}
         keys = {"user_id": event.user, "page_url": event.page, "event_type": event.kind}
+        if isinstance(report, Report):
+            keys |= {report.stored(dimension.name): event.host for dimension in report.dimensions}
         pane_columns: dict[str, Any] = {key: keys[key] for key in report.pane_keys}
         # Rows of older versions have no number of events.
         pane_columns["events"] = 1 if event.other else None
         pane_columns["closed_until"] = closed_until(report, self.watermark)
         pane_columns |= {part.name: _PARTS[part.name](event) for part in report.parts if part.name in _PARTS}
+        if isinstance(report, Report):
+            values = {each.column: event.page if each.path else event.host or "" for each in report.field_measures}
+            pane_columns |= report.parts_of({**values, c.TIME: event.time}, sketch_of)
         if windows is not None and windows.keeps_events:
             pane_columns |= {"record_position": offset}
         if isinstance(windows, Calendar):
@@ -285,16 +293,3 @@ def _windows(time: int, report: Report, judged: int) -> list[tuple[int, int]]:
     if isinstance(windows, Sessions):
         return [(time, time + windows.gap_ms)] if time + windows.gap_ms + report.allowed_lateness_ms <= judged else []
     return [(start, end) for start, end in windows.of(time) if end + report.allowed_lateness_ms <= judged]
-
-
-def busy(warehouse: Path) -> Site:
-    """Writes windows of every kind that have fired, fired again, closed, and wait, and events too late for some."""
-    site = Site(warehouse).open()
-    site.batch(Event(1), Event(2, "bob", "/a"), Event(3, click=True), Event(4, "bob", page=None))
-    site.batch(Event(11), Event(12, "bob"), Event(13, "cid", "/a"))
-    site.batch(Event(8, "bob"), Event(9, "cid", "/a"))
-    site.batch(Event(21, "cid"), Event(22))
-    site.batch(Event(5, "dan", "/a"))
-    site.batch(Event(70, "cid"), Event(23, "bob"))
-    site.batch(Event(10, "dan"), Event(69, "bob", "/a", click=True))
-    return site.batch(Event(71), Event(72, "dan"))

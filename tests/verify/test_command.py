@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.verify.busy_site import busy
 from tests.verify.conftest import Copy
 from tests.verify.plant import alter, change
-from tests.verify.site import busy
 from tidemark.pipeline.cli import main
 from tidemark.pipeline.verifier.invariants import INVARIANTS, verify
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from tests.verify.busy_site import busy
 from tests.verify.conftest import play
 from tests.verify.plant import OF_RESULTS, add, alter, ms, notes, sentences
-from tests.verify.site import PAGE_VIEWS_ALONE, REPORTS, Event, Site, busy
+from tests.verify.site import PAGE_VIEWS_ALONE, REPORTS, Event, Site
 from tidemark.pipeline.verifier import invariants, warehouse_snapshot
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot, read
 
