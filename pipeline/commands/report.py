@@ -8,6 +8,7 @@ from click.core import ParameterSource
 
 from tidemark.command_line.types import Parsed
 from tidemark.command_line.verbs import Verb
+from tidemark.pipeline import columns as c
 from tidemark.pipeline.commands.options import warehouse_option
 from tidemark.pipeline.errors import NotComplete, NothingFound
 from tidemark.pipeline.reading.day_report.calendar_day import TODAY, YESTERDAY, checked_day
@@ -131,7 +132,8 @@ def _write_figures(warehouse: str, asked: _Asked, zone: str, output: str) -> Non
     from tidemark.pipeline.reading.periods.period_report import FORMS, period_traffic, why_incomplete
 
     period = asked["period"] or _period_of(asked["day"] or TODAY)
-    words = Words.checked(period, asked["compare"] or Compare.NONE, zone, asked["page_url"] or "")
+    only = {c.PAGE_URL: asked["page_url"]} if asked["page_url"] else {}
+    words = Words.checked(period, asked["compare"] or Compare.NONE, zone, only)
     traffic = period_traffic(warehouse, words, waits=asked["wait"])
     write_page(FORMS[asked["form"] or _JSON](traffic), output)
     if asked["complete"] and (reason := why_incomplete(traffic)):

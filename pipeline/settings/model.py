@@ -30,6 +30,7 @@ from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.logs import LogFormat
 from tidemark.pipeline.measures import MEASURES
+from tidemark.pipeline.settings.dashboard_settings import DashboardSettings
 from tidemark.pipeline.settings.durations import Duration, DurationOrOff, PositiveDuration, milliseconds
 from tidemark.pipeline.settings.measure_settings import (
     MeasureSettings,
@@ -203,19 +204,6 @@ class MetricsSettings(Section):
         if [self.password, self.password_file].count(None) != (2 if self.username is None else 1):
             raise ValueError("username and one of password and password_file belong together: set both or neither")
         return self
-
-
-class DashboardSettings(Section):
-    """The web page of `tidemark dashboard`."""
-
-    host: str = "127.0.0.1"
-    """Address to listen on; an address that other machines can reach needs a token."""
-    port: Annotated[int, Field(ge=0, le=65535)] = 9478
-    """Port to listen on; 0 takes a free port."""
-    token: SecretStr | None = None
-    """Token that the page asks for; at least 16 characters."""
-    token_file: Path | None = None
-    """File with that token."""
 
 
 class SparkSettings(Section):

@@ -82,6 +82,8 @@ def _setting(path: tuple[str, ...], section: str, field: FieldInfo, default: Any
     kind, form = _shape(field.annotation, field.metadata)
     choices, is_map = _choices(kind), get_origin(kind) is dict
     default_form = "|".join(choices) or ("NAME=VALUE" if is_map else _FORMS.get(kind, "TEXT"))
+    if isinstance(default, list):
+        default = ", ".join(map(str, default))
     # An empty default means that the setting is unset, or what its meaning says.
     meaning, shown_default = " ".join((field.description or "").split()), default if default not in ("", {}) else None
     return Setting(path, section, meaning, form or default_form, choices, shown_default, is_map, _has_secret(kind))

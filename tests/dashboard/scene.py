@@ -3,7 +3,7 @@
 import os
 import re
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from email.message import Message
@@ -24,12 +24,14 @@ from tidemark.http_server.listening import listen
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.strategies import Bounded
 from tidemark.pipeline.event_time.windows.grid import Grid
+from tidemark.pipeline.instants import now_ms
 from tidemark.pipeline.reading.dashboard.dashboard_access import Guard
 from tidemark.pipeline.reading.dashboard.dashboard_server import page_server
 from tidemark.pipeline.reading.dashboard.dashboard_site import site
 from tidemark.pipeline.reading.dashboard.shared_views import READ_AGAIN
 from tidemark.pipeline.reading.health_client import service_health
 from tidemark.pipeline.reading.pages.table_reader import TableReader
+from tidemark.pipeline.settings.dashboard_settings import PANELS, Panel
 from tidemark.pipeline.settings.model import MetricsSettings
 from tidemark.pipeline.tables.appender import Appender
 from tidemark.pipeline.tables.schemas import DEAD_LETTERS
@@ -167,11 +169,13 @@ def serving(
     port: int = 0,
     reader: TableReader | None = None,
     service_port: int | None = None,
+    clock: Callable[[], int] = now_ms,
+    panels: Sequence[Panel] = PANELS,
 ) -> Iterator[Served]:
     """Serves the application of `tidemark dashboard` from a thread; without `service_port` no service runs."""
     beside = partial(service_health, MetricsSettings(port=service_port or free_port()), str(warehouse))
     guard = Guard(SecretStr(token) if token else None)
-    server = page_server(site(reader or TableReader(str(warehouse)), guard, load_schemas, beside))
+    server = page_server(site(reader or TableReader(str(warehouse)), guard, load_schemas, beside, clock, panels))
     listening = listen("127.0.0.1", port)
     address = f"http://127.0.0.1:{listening.getsockname()[1]}"
     with closing(Background(server, listening, "page")):

@@ -15,7 +15,7 @@ from tests.verify import site
 from tidemark.pipeline.cli import main
 from tidemark.pipeline.reading.dashboard.dashboard_access import Guard
 from tidemark.pipeline.reading.pages.table_reader import TableReader
-from tidemark.pipeline.settings.model import DashboardSettings
+from tidemark.pipeline.settings.dashboard_settings import DashboardSettings
 
 pytestmark = pytest.mark.slow
 TOKEN = "correct-horse-battery"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.dashboard.eyes import DESK, PHONE, Scheme, eyes
 from tests.dashboard.scene import EVIL, Served, serving, text_of
@@ -163,7 +163,7 @@ def test_three_clicks_lead_from_the_first_page_to_a_page_of_a_day_compared_with_
         person.open(site.address).page.click("#complete a")
         person.page.click("text=same weekdays before")
         person.page.click("#list-pages a >> nth=0")
-        assert "Only the page" in person.say("#now")
+        expect(person.page.locator("#now")).to_contain_text("Only the page")
         assert "compare=week" in person.page.url
         assert f"period={THIRD}" in person.page.url
 

@@ -7,6 +7,7 @@ from statistics import mean, median
 from tests.periods.raw_case import Raw, RawCase, Visit
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.lateness import closed_until
+from tidemark.pipeline.reading.periods.filters import Only
 from tidemark.pipeline.reading.periods.period_sources import ReportProgress, Sources, Visits, sources_of
 from tidemark.pipeline.reading.periods.store import Runs, Top, VisitSums
 from tidemark.pipeline.reading.periods.tiling import WindowLevel, tumbles
@@ -47,39 +48,39 @@ class PlainStore:
         timed = [firsts[name] for name in whole if name in firsts]
         return max(timed, default=min(firsts.values(), default=None)), bool(timed) or not firsts
 
-    def sums(self, runs: Runs, page: str | None) -> dict[str, int]:
-        return _counts([event for _, _, event in self._of(runs, page)])
+    def sums(self, runs: Runs, only: Only) -> dict[str, int]:
+        return _counts([event for _, _, event in self._of(runs, only)])
 
-    def by_window(self, level: WindowLevel, start: int, end: int, page: str | None) -> dict[int, int]:
+    def by_window(self, level: WindowLevel, start: int, end: int, only: Only) -> dict[int, int]:
         rows = [row for row in self._rows[level.report.name] if start <= row[0] and row[1] <= end]
-        rows = [row for row in rows if page in (None, row[2].page)]
+        rows = [row for row in rows if only.get("page_url") in (None, row[2].page)]
         return {at: sum(not event.is_click for _, to, event in rows if to == at) for at in {row[1] for row in rows}}
 
     def has_more_users(self, runs: Runs, than: int) -> bool:
-        return len({(start, end, event.user) for start, end, event in self._of(runs, None)}) > than
+        return len({(start, end, event.user) for start, end, event in self._of(runs, {})}) > than
 
-    def users(self, runs: Runs) -> int:
-        return len({event.user for _, _, event in self._of(runs, None)})
+    def users(self, runs: Runs, only: Only) -> int:
+        return len({event.user for _, _, event in self._of(runs, only)})
 
     def users_by_bar(self, bars: Sequence[Runs]) -> list[int]:
-        return [self.users(bar) for bar in bars]
+        return [self.users(bar, {}) for bar in bars]
 
-    def estimate(self, runs: Runs, page: str | None) -> int:
-        return len({event.user for _, _, event in self._of(runs, page)})
+    def estimate(self, runs: Runs, only: Only) -> int:
+        return len({event.user for _, _, event in self._of(runs, only)})
 
     def estimates(self, runs: Runs, pages: Collection[str]) -> dict[str, int]:
-        return {page: self.estimate(runs, page) for page in pages}
+        return {page: self.estimate(runs, {"page_url": page}) for page in pages}
 
-    def top(self, runs: Runs, key: str, most: int, page: str | None) -> Top:
-        events = [event for _, _, event in self._of(runs, page)]
+    def top(self, runs: Runs, key: str, most: int, only: Only) -> Top:
+        events = [event for _, _, event in self._of(runs, only)]
         name = {"user_id": "user", "page_url": "page"}[key]
         values = {getattr(event, name) for event in events}
         rows = {value: _counts([event for event in events if getattr(event, name) == value]) for value in values}
         ordered = sorted(rows.items(), key=lambda row: (-row[1]["page_views"], -row[1]["clicks"], row[0]))
         return Top(ordered[:most], _counts(events), len(rows))
 
-    def visits(self, visits: Visits, start: int, end: int, page: str | None) -> VisitSums:
-        began, watermark = self._began(visits, start, end, page), rules.as_number(self._case.watermark)
+    def visits(self, visits: Visits, start: int, end: int, only: Only) -> VisitSums:
+        began, watermark = self._began(visits, start, end, only), rules.as_number(self._case.watermark)
         ended = [visit for visit in began if visit.end <= watermark]
         durations = [visit.duration_ms for visit in ended]
         return VisitSums(
@@ -93,11 +94,17 @@ class PlainStore:
         )
 
     def top_visits(
-        self, visits: Visits, span: tuple[int, int], most: int, page: str | None, ended: Collection[str]
+        self,
+        visits: Visits,
+        texts: Sequence[str],
+        span: tuple[int, int],
+        most: int,
+        only: Only,
+        ended: Collection[str],
     ) -> Mapping[str, Top]:
         watermark, found = rules.as_number(self._case.watermark), dict[str, Top]()
-        for text in visits.texts:
-            began = [v for v in self._began(visits, *span, page) if text not in ended or v.end <= watermark]
+        for text in texts:
+            began = [v for v in self._began(visits, *span, only) if text not in ended or v.end <= watermark]
             counts = Counter(visit.entry if text == "entry_page" else visit.exit for visit in began)
             rows = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
             listed = [(key, {"visits": count}) for key, count in rows[:most]]
@@ -107,16 +114,18 @@ class PlainStore:
     def new_users(self, start: int, end: int) -> int:
         raise AssertionError((start, end))
 
-    def _began(self, visits: Visits, start: int, end: int, page: str | None) -> list[Visit]:
+    def _began(self, visits: Visits, start: int, end: int, only: Only) -> list[Visit]:
         every = self._case.visits(visits.report)
-        return [visit for visit in every if start <= visit.start < end and page in (None, visit.entry)]
+        return [
+            visit for visit in every if start <= visit.start < end and only.get("entry_page") in (None, visit.entry)
+        ]
 
-    def _of(self, runs: Runs, page: str | None) -> list[Row]:
+    def _of(self, runs: Runs, only: Only) -> list[Row]:
         return [
             row
             for run in runs
             for row in self._rows[run.level.report.name]
-            if run.start <= row[0] and row[1] <= run.end and page in (None, row[2].page)
+            if run.start <= row[0] and row[1] <= run.end and only.get("page_url") in (None, row[2].page)
         ]
 
     def _published(self, name: str) -> list[Row]:

@@ -21,7 +21,7 @@ IN_CSV = ['/a,b\\n"', "/r\\rr", "/u\\u2028x", "/x\\x85y", "/z\\x1c", "(rest)", "
 def test_the_csv_has_each_page_in_lines_of_its_own(tmp_path: Path) -> None:
     site = Site(tmp_path, replace(POLICY, reports=REPORTS, totals=None), committed_at=NOON).open()
     site.batch(*(Event(index, page=page) for index, page in enumerate(PAGES))).batch(Event(1500))
-    words = replace(Words.checked(f"{FIRST}..{FIRST}", "none", "", ""), zone=ZoneInfo(BERLIN))
+    words = replace(Words.checked(f"{FIRST}..{FIRST}", "none", "", {}), zone=ZoneInfo(BERLIN))
     text = as_csv(period_traffic(str(tmp_path), words, waits=False, clock=lambda: NOON))
     lines = [line for line in csv.DictReader(io.StringIO(text)) if line["part"] == "pages"]
     views = {line["key"]: line["value"] for line in lines if line["measure"] == "page_views"}
@@ -32,4 +32,4 @@ def test_the_csv_has_each_page_in_lines_of_its_own(tmp_path: Path) -> None:
 
 def test_a_page_that_is_no_text_is_refused_in_a_sentence() -> None:
     with pytest.raises(BadQuestion, match="page_url is not valid UTF-8"):
-        Words.checked("today", "none", "", "/\udcff")
+        Words.checked("today", "none", "", {"page_url": "/\udcff"})

@@ -31,7 +31,7 @@ def test_a_report_that_was_added_in_the_midst_of_a_day_says_so(tmp_path: Path) -
     site.batch(Event(1), Event(60))
     site.policy = replace(POLICY, reports=(LANDINGS, MINUTES), totals=None)
     site.open().batch(Event(90)).batch(Event(3000))
-    words = Words.checked("2024-05-01..2024-05-01", "none", "UTC", "")
+    words = Words.checked("2024-05-01..2024-05-01", "none", "UTC", {})
     traffic = period_traffic(str(tmp_path), words, waits=True, clock=lambda: NOON)
     views = traffic.figures["page_views"]
     assert (views.value, views.coverage.state, views.coverage.start) == (1, "partial", NOON + 61 * MINUTE)
@@ -108,7 +108,7 @@ def test_a_commit_that_is_not_published_yet_is_not_covered(tmp_path: Path) -> No
     """The watermark passes an hour and a minute, whose rows are not in the tables before their publication."""
     site = Site(tmp_path, replace(POLICY, reports=REPORTS, totals=None), committed_at=NOON).open()
     site.batch(Event(1), Event(58))
-    words = replace(Words.checked(f"{FIRST}..{FIRST}", "none", "", ""), zone=ZoneInfo(BERLIN))
+    words = replace(Words.checked(f"{FIRST}..{FIRST}", "none", "", {}), zone=ZoneInfo(BERLIN))
 
     def covered() -> tuple[Any, ...]:
         figures = period_traffic(str(tmp_path), words, waits=False, clock=lambda: NOON).figures

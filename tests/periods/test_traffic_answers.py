@@ -126,7 +126,11 @@ def test_a_page_has_figures_of_its_own(served: Served) -> None:
     )
     assert "leave out page_url" in figures["new_visitors"]["reason"]
     assert [row["key"] for row in answer["breakdowns"]["pages"]["rows"]] == ["/a"]
-    assert "users" not in answer["breakdowns"]
+    users = answer["breakdowns"]["users"]
+    assert (users["state"], users["rows"]) == ("unknown", [])
+    assert users["reason"] == (
+        "no report has page views and clicks by page_url and user_id: add a report with the keys page_url and user_id"
+    )
 
 
 @pytest.mark.parametrize(
@@ -204,7 +208,7 @@ def test_the_verb_waits_until_the_watermark_has_passed_the_period(tmp_path: Path
     site = Site(tmp_path, replace(POLICY, reports=REPORTS, totals=None), committed_at=NOON).open()
     site.batch(Event(1), Event(2, "bob"))
     steps: Iterator[Event] = iter([Event(60), Event(12 * 60)])
-    words = replace(Words.checked(f"{FIRST}..{FIRST}", "none", "", ""), zone=ZoneInfo(BERLIN))
+    words = replace(Words.checked(f"{FIRST}..{FIRST}", "none", "", {}), zone=ZoneInfo(BERLIN))
     traffic = period_traffic(
         str(tmp_path), words, waits=True, clock=lambda: NOON, pause=lambda _: site.batch(next(steps))
     )
@@ -214,7 +218,7 @@ def test_the_verb_waits_until_the_watermark_has_passed_the_period(tmp_path: Path
 
 def test_a_day_that_has_just_ended_may_still_change(tmp_path: Path) -> None:
     site = Site(tmp_path, replace(POLICY, reports=REPORTS, totals=None), committed_at=NOON).open()
-    words = replace(Words.checked(f"{FIRST}..{FIRST}", "none", "", ""), zone=ZoneInfo(BERLIN))
+    words = replace(Words.checked(f"{FIRST}..{FIRST}", "none", "", {}), zone=ZoneInfo(BERLIN))
     midnight = 600  # of Berlin, in minutes after noon of UTC
 
     def states() -> list[str]:

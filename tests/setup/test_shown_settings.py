@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tidemark.kafka_access.addresses import has_credentials
 from tidemark.pipeline.commands.config import settings_lines
 from tidemark.pipeline.errors import SetUpError
+from tidemark.pipeline.settings.dashboard_settings import PANELS
 from tidemark.pipeline.settings.load import read_sources, settings_of
 from tidemark.pipeline.settings.model import Settings
 from tidemark.pipeline.settings.report_settings import TotalsSettings
@@ -33,6 +34,7 @@ BY_FORM: Final[Mapping[str, st.SearchStrategy[Any]]] = {
     "INTEGER": st.integers(-1, 70_000),
     "NUMBER": st.floats(0, 1),
     "POSITION": st.sampled_from(["latest", "timestamp:2024-05-01", 'offsets:{"0": 1}']) | TEXTS.map("group:{}".format),
+    "PANEL,...": st.lists(st.sampled_from(PANELS), min_size=1, unique=True).map(",".join),
     "FIELD": st.sampled_from(["", "a", "a.b_c"]) | TEXTS,
 }
 REPORTS: Final = st.dictionaries(
@@ -225,7 +227,7 @@ def test_settings_are_refused_in_a_sentence_or_read_back_equal(folder: Path, all
 @pytest.mark.parametrize("source", SOURCES)
 def test_every_setting_can_be_set_shown_and_read_back(folder: Path, source: str) -> None:
     """A sample value of each setting; the property test has the others."""
-    samples = {"FIELD": "a.b", "INTEGER": 7, "NUMBER": 0.5, "POSITION": "latest", "TEXT": "UTC"}
+    samples = {"FIELD": "a.b", "INTEGER": 7, "NUMBER": 0.5, "POSITION": "latest", "TEXT": "UTC", "PANEL,...": "now"}
     entries = {
         "dimensions": {"plan": "x.y", "seats": {"sql": "upper(z)", "type": "integer"}},
         "measures": {"price": {"sum": "x.y", "digits": 2}, "buyers": {"count_if": "x > 'y'"}},

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tidemark.command_line.counts import counted
 from tidemark.kafka_access.secrets import clear_text
 from tidemark.pipeline.errors import SetUpError
-from tidemark.pipeline.settings.model import DashboardSettings
+from tidemark.pipeline.settings.dashboard_settings import DashboardSettings
 from tidemark.pipeline.settings.secrets import raising_set_up_errors
 
 COOKIE: Final = "tidemark_dashboard"

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
 from functools import partial
@@ -17,7 +17,7 @@ from tidemark.http_server.body import TooLarge, TooSlow, read_body
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.instants import now_ms
 from tidemark.pipeline.reading.dashboard.dashboard_access import COOKIE, Guard
-from tidemark.pipeline.reading.dashboard.key_history import history_of
+from tidemark.pipeline.reading.dashboard.key_views import KeyViews
 from tidemark.pipeline.reading.dashboard.live_page import (
     VERSION,
     Content,
@@ -43,7 +43,9 @@ from tidemark.pipeline.reading.pages.top_lists import page_zone
 from tidemark.pipeline.reading.pages.watermark_picture import picture_of
 from tidemark.pipeline.reading.pages.window_names import zone_of_report
 from tidemark.pipeline.reading.pages.window_sums import earlier_than, rows_of_report, windows_of
+from tidemark.pipeline.reading.periods.ask import Asker
 from tidemark.pipeline.reading.record_decoding import SchemaTexts
+from tidemark.pipeline.settings.dashboard_settings import PANELS, Panel
 from tidemark.pipeline.tables.store_errors import one_line
 
 _LARGEST: Final = rules.LATEST_EVENT_MS
@@ -70,18 +72,23 @@ class Pages:
         guard: Guard,
         schemas: Callable[[], SchemaTexts],
         service: Callable[[], ServiceHealth],
+        clock: Callable[[], int] = now_ms,
+        panels: Sequence[Panel] = PANELS,
     ) -> None:
+        """`clock` returns the time in ms, by which days are named; `panels` are those of the first page."""
+        self._clock = clock
         self._warehouse = reader.warehouse
         self._guard = guard
         self._schemas = schemas
         self._service = ServiceWatch(service)
         self._templates = templates("tidemark.pipeline.reading.dashboard")
         self._views = SharedViews(reader)
-        self._visitors = VisitorViews()
+        asker = Asker()
+        self._visitors, self._keys = VisitorViews(asker, panels), KeyViews(asker)
 
     async def visitors(self, request: Request) -> Response:
         """Answers with the first page, for people who ask about visitors."""
-        now = now_ms()
+        now = self._clock()
         read = partial(self._visitors.read, request.query_params.multi_items(), now)
         return await self._answer(request, read, turn=now // QUARTER_MS)
 
@@ -99,16 +106,13 @@ class Pages:
         )
 
     async def history(self, key: str, parameter: str, request: Request) -> Response:
-        """Answers with the history of a key value. `parameter` is the query parameter that holds it."""
-        value = request.query_params.get(parameter, "")
-        if not value:
-            raise NotFound(f"Add a value: {request.scope['path']}?{parameter}=…, or choose one on the page /pipeline.")
-
-        def read(tables: CurrentTables, summary: LedgerSummary) -> Content:
-            history = history_of(tables, summary, key, value)
-            return Content("history.html", {"history": history, "key": key, "value_of_key": value})
-
+        """Answers with a value of a key, which `parameter` of the query holds; without one with a search for it."""
+        value, until = request.query_params.get(parameter, ""), _position(request).until
+        read = partial(self._keys.history, key, value, until) if value else partial(self._search, request, key)
         return await self._answer(request, _committed(read))
+
+    def _search(self, request: Request, key: str, tables: CurrentTables, summary: LedgerSummary) -> Content:
+        return self._keys.search(key, request.query_params.get("prefix", ""), tables, summary)
 
     async def dead_letters(self, request: Request) -> Response:
         """Answers with dead letters of a reason."""

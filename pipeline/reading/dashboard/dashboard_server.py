@@ -19,8 +19,9 @@ from tidemark.pipeline.reading.dashboard.dashboard_site import site
 from tidemark.pipeline.reading.health_client import service_health
 from tidemark.pipeline.reading.pages.table_reader import TableReader
 from tidemark.pipeline.reading.record_decoding import SchemaTexts
+from tidemark.pipeline.settings.dashboard_settings import DashboardSettings
 from tidemark.pipeline.settings.load import require
-from tidemark.pipeline.settings.model import DashboardSettings, Settings
+from tidemark.pipeline.settings.model import Settings
 from tidemark.pipeline.tables.event_schemas import schemas_of, stored_schemas
 
 _STOP_S: Final = 3
@@ -36,9 +37,8 @@ def serve(settings: Settings) -> None:
     """
     require(settings, "warehouse")
     schemas, guard = _schemas(settings), Guard.from_settings(settings.dashboard)
-    app = site(
-        TableReader(settings.warehouse), guard, schemas, partial(service_health, settings.metrics, settings.warehouse)
-    )
+    health = partial(service_health, settings.metrics, settings.warehouse)
+    app = site(TableReader(settings.warehouse), guard, schemas, health, panels=settings.dashboard.panels)
     configure_logs(settings.log_format)
     with _listening(settings.dashboard) as listener:
         # uvicorn raises its signal again at the end, which would kill the process.

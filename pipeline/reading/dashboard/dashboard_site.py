@@ -1,6 +1,6 @@
 """The application of the dashboard: the paths of its pages, files and errors."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.errors import TidemarkError
+from tidemark.pipeline.instants import now_ms
 from tidemark.pipeline.reading.dashboard.dashboard_access import Guard, GuardedSite
 from tidemark.pipeline.reading.dashboard.dashboard_health import Health
 from tidemark.pipeline.reading.dashboard.dashboard_pages import Pages
@@ -23,6 +24,7 @@ from tidemark.pipeline.reading.dashboard.traffic_answers import TrafficAnswers
 from tidemark.pipeline.reading.health_client import ServiceHealth
 from tidemark.pipeline.reading.pages.table_reader import TableReader
 from tidemark.pipeline.reading.record_decoding import SchemaTexts
+from tidemark.pipeline.settings.dashboard_settings import PANELS, Panel
 from tidemark.pipeline.tables.store_errors import STORE_ERRORS
 
 _FILES: Final = Path(__file__).parent / "static"
@@ -30,11 +32,19 @@ _HEALTH, _METRICS, _LOGIN, _STATIC = "/healthz", "/metrics", "/login", "/static"
 
 
 def site(
-    reader: TableReader, guard: Guard, schemas: Callable[[], SchemaTexts], service: Callable[[], ServiceHealth]
+    reader: TableReader,
+    guard: Guard,
+    schemas: Callable[[], SchemaTexts],
+    service: Callable[[], ServiceHealth],
+    clock: Callable[[], int] = now_ms,
+    panels: Sequence[Panel] = PANELS,
 ) -> ASGIApp:
-    """Returns the application. `service` asks the service for its health, and may block."""
-    pages, health = Pages(reader, guard, schemas, service), Health(reader.warehouse)
-    metrics, traffic = PageMetrics(health), TrafficAnswers(reader)
+    """Returns the application. `service` asks the service for its health, and may block.
+
+    `clock` returns the time in ms, by which days are named; `panels` are those of the first page.
+    """
+    pages, health = Pages(reader, guard, schemas, service, clock, panels), Health(reader.warehouse)
+    metrics, traffic = PageMetrics(health), TrafficAnswers(reader, clock)
     static = StaticFiles(directory=_FILES, packages=[("tidemark.pipeline.reading.pages", "static")])
     files = (f"{_STATIC}/{file.name}" for folder in static.all_directories for file in Path(folder).iterdir())
     routes = [

@@ -23,6 +23,7 @@ from tidemark.pipeline.reading.dashboard.shared_views import (
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary
 from tidemark.pipeline.reading.pages.table_reader import CurrentTables, TableReader
 from tidemark.pipeline.reading.periods.ask import Asker, BadQuestion, Words
+from tidemark.pipeline.reading.periods.filters import OTHERS
 from tidemark.pipeline.reading.periods.period import Compare
 from tidemark.pipeline.reading.periods.period_traffic import PeriodTraffic
 from tidemark.pipeline.reading.periods.traffic_json import as_json
@@ -33,7 +34,7 @@ QUARTER_MS: Final = 900_000
 """Days of every zone start at a quarter of an hour: an answer is not older when it becomes another day."""
 _PATIENCE_S: Final = 10.0
 _PAUSE_S: Final = 0.05
-_DEFAULTS: Final = {"period": "today", "compare": "none", "zone": "", "page_url": ""}
+_DEFAULTS: Final = {"period": "today", "compare": "none", "zone": ""}
 Write = Callable[[PeriodTraffic], str | bytes]
 
 
@@ -104,13 +105,11 @@ class TrafficAnswers:
 
 def words_of(given: Sequence[tuple[str, str]], compare: Compare = Compare.NONE) -> Words:
     """Returns the question in parameters; `compare` is the default comparison. Raises BadQuestion."""
-    for name, _ in given:
-        if name not in _DEFAULTS:
-            raise BadQuestion(f"there is no parameter {name[:40]!r}: the parameters are {', '.join(_DEFAULTS)}")
     if len({name for name, _ in given}) < len(given):
         raise BadQuestion("a parameter is given twice: leave one out")
-    values = _DEFAULTS | {"compare": compare} | {name: value for name, value in given if value}
-    return Words.checked(**values)
+    values = {name: value for name, value in given if value}
+    question = _DEFAULTS | {"compare": compare} | {name: values.pop(name) for name in OTHERS if name in values}
+    return Words.checked(**question, only=values)
 
 
 def _failed(status: HTTPStatus, message: str) -> Response:

@@ -1,19 +1,42 @@
-"""The lists of the first page: the highest values of each key, as links that limit the page to one. Pure."""
+"""The lists of the first page: the highest values of each key, as links that filter everything else. Pure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from tidemark.command_line.counts import counted
+from tidemark.pipeline import columns as c
 from tidemark.pipeline.reading.dashboard.reader_times import Times
 from tidemark.pipeline.reading.dashboard.visitor_tiles import state_text
 from tidemark.pipeline.reading.pages.page_text import address, sentence_case, words
+from tidemark.pipeline.reading.periods.breakdowns import filter_of
+from tidemark.pipeline.reading.periods.filters import OTHERS
 
 _TITLES: Final = {"pages": "Pages", "entries": "Entry pages", "exits": "Exit pages", "users": "Users"}
-_LIMITS: Final = ("pages", "entries")
-"""Lists whose rows limit the page to theirs: figures of a page have the visits that enter by it."""
+_NAMES: Final = {c.PAGE_URL: "page", c.USER_ID: "user"}
+"""Names of filters as readers know them."""
+_NOTES: Final = {c.PAGE_URL: "visits are those that enter by it"}
+_MORE: Final = {
+    c.PAGE_URL: ("Every day of this page", "/pages", "url"),
+    c.USER_ID: ("Every visit of this user", "/users", "id"),
+}
+"""The page of a value: the text of its link, its path and its parameter."""
 _LONGEST: Final = 1_000
 """Longer values have no links."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A value to which the page is limited."""
+
+    name: str
+    value: str
+    note: str
+    without: str
+    """The address of the page without it."""
+    more_text: str
+    """The text of the link to the page of the value; empty without such a page."""
+    more: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +48,7 @@ class ListRow:
     percent: float
     """Of the highest number in the list."""
     address: str
-    """Empty if nothing can be asked about the value alone."""
+    """Of the page with this row as a filter, or without it if it is one; empty if it cannot be a filter."""
     is_chosen: bool
 
 
@@ -42,20 +65,35 @@ class VisitorList:
     state: str
     state_text: str
     reason: str
+    """Why the list is unknown, or known of a part of the period only."""
+    is_unknown: bool
+
+
+def filters_of(only: Mapping[str, str], to: Callable[..., str]) -> list[Filter]:
+    """Returns the filters of a question; `to` returns the address of the page with changed parameters."""
+    return [_filter(name, value, to) for name, value in only.items()]
+
+
+def _filter(name: str, value: str, to: Callable[..., str]) -> Filter:
+    text, path, parameter = _MORE.get(name, ("", "", ""))
+    more = address(path, **{parameter: value}) if text else ""
+    return Filter(_NAMES.get(name, words(name)), value, _NOTES.get(name, ""), to(**{name: ""}), text, more)
 
 
 def visitor_lists(
-    breakdowns: Mapping[str, Any], chosen: str, to: Callable[..., str], times: Times
+    breakdowns: Mapping[str, Any], only: Mapping[str, str], to: Callable[..., str], times: Times
 ) -> list[VisitorList]:
-    """Returns the lists of the member `breakdowns`; `chosen` is the page to which they are limited, or empty.
+    """Returns the lists of the member `breakdowns`; `only` are the filters of the question.
 
     `to` returns the address of the page with changed parameters.
     """
-    return [_list(name, breakdown, chosen, to, times) for name, breakdown in breakdowns.items()]
+    return [_list(name, breakdown, only, to, times) for name, breakdown in breakdowns.items()]
 
 
-def _list(name: str, breakdown: Mapping[str, Any], chosen: str, to: Callable[..., str], times: Times) -> VisitorList:
-    rows, measure = breakdown["rows"], _measure(breakdown)
+def _list(
+    name: str, breakdown: Mapping[str, Any], only: Mapping[str, str], to: Callable[..., str], times: Times
+) -> VisitorList:
+    rows, measure, by = breakdown["rows"], _measure(breakdown), filter_of(name)
     most = max((row[measure] for row in rows), default=0) or 1
     return VisitorList(
         name=name,
@@ -66,8 +104,8 @@ def _list(name: str, breakdown: Mapping[str, Any], chosen: str, to: Callable[...
                 row["key"],
                 row[measure],
                 round(100 * max(row[measure], 0) / most, 1),
-                _address(name, row["key"], to),
-                name in _LIMITS and bool(chosen) and row["key"] == chosen,
+                _address(by, row["key"], only, to),
+                bool(row["key"]) and row["key"] == only.get(by),
             )
             for row in rows
         ],
@@ -75,6 +113,7 @@ def _list(name: str, breakdown: Mapping[str, Any], chosen: str, to: Callable[...
         state=breakdown["state"],
         state_text=state_text(breakdown["state"], breakdown["covered_until"], times),
         reason=times.sentence(breakdown["reason"] or ""),
+        is_unknown=breakdown["state"] == "unknown",
     )
 
 
@@ -90,9 +129,7 @@ def _rest(breakdown: Mapping[str, Any], measure: str) -> str:
     return f"{counted(breakdown['rest_rows'], 'other')}: {breakdown['rest'].get(measure, 0):,}"
 
 
-def _address(name: str, key: str | None, to: Callable[..., str]) -> str:
-    if not key or len(key) >= _LONGEST:
+def _address(by: str, key: str | None, only: Mapping[str, str], to: Callable[..., str]) -> str:
+    if not key or len(key) >= _LONGEST or by in OTHERS:
         return ""
-    if name in _LIMITS:
-        return to(page_url=key)
-    return address("/users", id=key) if name == "users" else ""
+    return to(**{by: "" if only.get(by) == key else key})

@@ -7,9 +7,11 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from tidemark.command_line.counts import counted
+from tidemark.pipeline.reading.dashboard.annotations import Annotation
 from tidemark.pipeline.reading.dashboard.reader_times import Times
 from tidemark.pipeline.reading.dashboard.visitor_chart import VisitorChart, visitor_chart
-from tidemark.pipeline.reading.dashboard.visitor_lists import VisitorList, visitor_lists
+from tidemark.pipeline.reading.dashboard.visitor_lists import Filter, VisitorList, filters_of, visitor_lists
+from tidemark.pipeline.reading.dashboard.visitor_notes import Mark, Note, notes_of
 from tidemark.pipeline.reading.dashboard.visitor_tiles import Tile, no_comparison, tiles_of
 from tidemark.pipeline.reading.pages.page_text import address, sentence_case
 from tidemark.pipeline.reading.periods.ask import Words
@@ -58,8 +60,7 @@ class VisitorPage:
     name: str
     """The days of the period."""
     zone: ZoneInfo
-    only: str
-    """The page to which the figures are limited; empty for the whole site."""
+    filters: list[Filter]
     question: dict[str, str]
     """The parameters of the address that are not defaults."""
     periods: list[Choice]
@@ -77,41 +78,45 @@ class VisitorPage:
     """The last day with events, if the period has no numbers."""
     tiles: list[Tile]
     chart: VisitorChart
+    notes: list[Note]
+    marks: list[Mark]
     lists: list[VisitorList]
     missing: list[str]
     """Figures that a line in the settings would add."""
     whole: str
-    """The address of the page without the limit to one page."""
+    """The address of the page without filters."""
     files: list[Choice]
     """The answer as files."""
 
 
 def visitor_page(
-    traffic: PeriodTraffic, before: Sequence[Bar], words: Words, now: int, incomparable: str = ""
+    traffic: PeriodTraffic,
+    before: Sequence[Bar],
+    annotations: Sequence[Annotation],
+    words: Words,
+    now: int,
+    incomparable: str = "",
 ) -> VisitorPage:
     """Returns the page of an answer to `words`; `before` is the series of the compared period, `now` (ms) the clock.
 
     `incomparable` says why the answer has no comparison although `words` ask for one.
     """
     answer, period, times = as_json(traffic), traffic.question.period, Times(traffic.question.period)
-    question = {
-        "period": words.period,
-        "compare": str(words.compare),
-        "zone": words.zone.key if words.zone else "",
-        "page_url": words.page_url,
-    }
+    zone = words.zone.key if words.zone else ""
+    question = {"period": words.period, "compare": str(words.compare), "zone": zone, **words.only}
 
     def to(**changes: str) -> str:
-        asked = question | changes
+        asked = question | changes  # an empty value removes a parameter
         defaults = {"period": "today", "compare": DEFAULT_COMPARE}
         return address("/", **{name: value for name, value in asked.items() if value != defaults.get(name)})
 
     after = _shifted(period, 1)
+    notes, marks = notes_of(annotations, period)
     is_past = after.first <= local_date(now, period.zone)
     return VisitorPage(
         name=_days_text(period),
         zone=period.zone,
-        only=words.page_url,
+        filters=filters_of(words.only, to),
         question={name: value for name, value in question.items() if value},
         periods=periods(words.period, to),
         earlier=Choice("Earlier", to(period=_dates(_shifted(period, -1)))),
@@ -119,19 +124,22 @@ def visitor_page(
         comparisons=[Choice(text, to(compare=name), name == words.compare) for name, text in _COMPARISONS.items()],
         compared_name=_compared_name(before, period.zone),
         no_comparison=incomparable or times.sentence(no_comparison(answer["figures"])),
-        strip=_strip(answer["period"], times),
+        strip=_strip(answer, times),
         newest=_newest(traffic, to),
         tiles=tiles_of(answer["figures"], answer["period"], times),
         chart=visitor_chart(traffic, before),
-        lists=visitor_lists(answer["breakdowns"], words.page_url, to, times),
+        notes=notes,
+        marks=marks,
+        lists=visitor_lists(answer["breakdowns"], words.only, to, times),
         missing=_missing(answer["figures"]),
-        whole=to(page_url=""),
+        whole=to(**dict.fromkeys(words.only, "")),
         files=[Choice(form.upper(), address(f"/traffic.{form}", **question)) for form in ("csv", "json")],
     )
 
 
-def _strip(period: dict[str, Any], times: Times) -> str:
+def _strip(answer: dict[str, Any], times: Times) -> str:
     """Returns how far the page views are complete and final."""
+    period = answer["period"]
     match period["state"]:
         case "final":
             return "Complete and final: these numbers change no more."
@@ -142,7 +150,8 @@ def _strip(period: dict[str, Any], times: Times) -> str:
             if period["final_until"] >= period["covered_until"]:
                 return f"Complete and final until {until}."
             return f"Complete until {until}{_final(period, times)}."
-    return f"No numbers: {times.sentence(period['reason'])}."
+    is_known = any(figure["state"] != "unknown" for figure in answer["figures"].values())
+    return f"No {'page views' if is_known else 'numbers'}: {times.sentence(period['reason'])}."
 
 
 def _final(period: dict[str, Any], times: Times) -> str:

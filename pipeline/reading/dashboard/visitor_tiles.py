@@ -88,7 +88,7 @@ def _difference(name: str, compared: Mapping[str, Any]) -> str:
     if name == "bounce_rate":
         return _signed(f"{(own - before) * 100:+.0f} points")
     if change is None:
-        return "New"
+        return "Longer" if name == "visit_seconds" else "New"
     return _signed(f"{change * 100:+.1f} %" if abs(change) < _ROUND else f"{change * 100:+,.0f} %")
 
 

@@ -5,21 +5,26 @@ from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 
+from tidemark.pipeline.reading.dashboard.annotations import annotations_of
 from tidemark.pipeline.reading.dashboard.live_page import Content
 from tidemark.pipeline.reading.dashboard.traffic_answers import QUARTER_MS, words_of
 from tidemark.pipeline.reading.dashboard.visitor_page import DEFAULT_COMPARE, periods, visitor_page
+from tidemark.pipeline.reading.dashboard.visitor_panels import panel_rows, unknown_lists
+from tidemark.pipeline.reading.dashboard.visitors_now import visitors_now
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary
 from tidemark.pipeline.reading.pages.page_text import address, sentence_case
 from tidemark.pipeline.reading.pages.table_reader import CurrentTables
 from tidemark.pipeline.reading.periods.ask import Asker, BadQuestion, Uncompared, Words
 from tidemark.pipeline.reading.periods.period import Compare
+from tidemark.pipeline.settings.dashboard_settings import Panel
 
 
 class VisitorViews:
     """Readings of the first page of one warehouse."""
 
-    def __init__(self) -> None:
-        self._asker = Asker()
+    def __init__(self, asker: Asker, panels: Sequence[Panel]) -> None:
+        """`panels` are those of the page, in their order."""
+        self._asker, self._panels = asker, panels
 
     def read(
         self, given: Sequence[tuple[str, str]], now: int, tables: CurrentTables, summary: LedgerSummary | None
@@ -44,5 +49,9 @@ class VisitorViews:
         if traffic is None:
             return Content("empty.html", {})
         before = self._asker.bars_before(traffic, tables, summary, now)
-        page = visitor_page(traffic, before, words, now, incomparable)
-        return Content("visitors.html", {"page": page, "zone": page.zone}, moves_ms=QUARTER_MS)
+        annotations = annotations_of(tables, summary, traffic.question.period)
+        page = visitor_page(traffic, before, annotations, words, now, incomparable)
+        current = visitors_now(tables, self._asker.sources(tables, summary), traffic.question.period, words.only)
+        rows, unknown = panel_rows(self._panels, page.lists), unknown_lists(self._panels, page.lists)
+        values = {"page": page, "rows": rows, "unknown": unknown, "current": current, "zone": page.zone}
+        return Content("visitors.html", values, moves_ms=QUARTER_MS)

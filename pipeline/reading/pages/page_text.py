@@ -44,6 +44,8 @@ def templates(package: str, *, linked: bool = True) -> Environment:
         "moment": _in_zone(moment_text),
         "clock": _in_zone(clock_text),
         "date": _in_zone(date_text),
+        "clock_in": clock_text,
+        "date_in": date_text,
         "because": _in_zone(sentence),
         "named": named,
         "row_name": row_name,

@@ -11,7 +11,8 @@ from typing import Final
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.reading.periods.comparison import cut_of
 from tidemark.pipeline.reading.periods.figures import Compared, Coverage, Figure, FigureState, unknown_coverage
-from tidemark.pipeline.reading.periods.period_sources import ENTRY_PAGE, ReportProgress, Sources, Visits
+from tidemark.pipeline.reading.periods.filters import Only, visit_filter
+from tidemark.pipeline.reading.periods.period_sources import EXIT_PAGE, ReportProgress, Sources, Visits
 from tidemark.pipeline.reading.periods.reasons import Reasons
 from tidemark.pipeline.reading.periods.store import Store, VisitSums
 from tidemark.pipeline.reading.periods.window_figures import Asked, unknown_side
@@ -37,16 +38,17 @@ class InstantFigures:
         visits = self.sources.visits
         if visits is None:
             return self._unknown(OF_VISITS, self.reasons.no_report("visits"))
-        if self.asked.page is not None and ENTRY_PAGE not in visits.report.measures:
-            return self._unknown(OF_VISITS, self.reasons.no_report("visits of a page"))
-        sums_of = cache(partial(self._sums, visits))
-        return self._figures(OF_VISITS, visits.progress, partial(self._measured, visits, sums_of))
+        only, reason = visit_filter(self.asked.only, visits)
+        if reason:
+            return self._unknown(OF_VISITS, reason)
+        sums_of = cache(lambda start, until: self.store.visits(visits, start, until, only))
+        return self._figures(OF_VISITS, visits.progress, partial(self._measured, visits, only, sums_of))
 
     def new_visitors(self) -> Figure:
         """Returns the users whose first event of all is in the period."""
         totals, names = self.sources.totals, (NEW_VISITORS,)
-        if self.asked.page is not None:
-            reason = "new visitors are known of the whole site only: leave out page_url"
+        if self.asked.only:
+            reason = f"new visitors are known of the whole site only: leave out {' and '.join(self.asked.only)}"
             return self._unknown(names, reason)[NEW_VISITORS]
         if totals is None:
             return self._unknown(names, self.reasons.no_report("new visitors"))[NEW_VISITORS]
@@ -102,11 +104,8 @@ class InstantFigures:
     def _unknown(self, names: tuple[str, ...], reason: str) -> Mapping[str, Figure]:
         return dict.fromkeys(names, Figure(None, unknown_coverage(self.asked.period.start, reason)))
 
-    def _sums(self, visits: Visits, start: int, until: int) -> VisitSums:
-        return self.store.visits(visits, start, until, self.asked.page)
-
     def _measured(
-        self, visits: Visits, sums_of: Callable[[int, int], VisitSums], start: int, until: int, end: int
+        self, visits: Visits, only: Only, sums_of: Callable[[int, int], VisitSums], start: int, until: int, end: int
     ) -> Mapping[str, Figure]:
         sums = sums_of(start, until)
         ended, lateness_ms = sums.visits - sums.going, visits.report.allowed_lateness_ms
@@ -117,8 +116,9 @@ class InstantFigures:
         began = _covered(start, until, end, closes_at, visits.progress.until)
         of_ended = _of_ended(began, sums, lateness_ms)
         going: dict[str, float | None] = {"still_going": sums.going}
+        by_exit = EXIT_PAGE in only  # a visit that is still going may leave from any page
         return {
-            "visits": Figure(sums.visits, began, more=going),
+            "visits": Figure(ended if by_exit else sums.visits, of_ended if by_exit else began, more=going),
             "bounce_rate": Figure(sums.bounced / ended if ended else None, of_ended, more=going),
             "visit_seconds": Figure(sums.median_s, of_ended, more={"mean": sums.mean_s, **going}),
         }

@@ -1,7 +1,7 @@
 """Which reports of a warehouse answer which question, and how far each is published. Pure; times are milliseconds."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from tidemark.pipeline import columns as c
@@ -78,6 +78,16 @@ class Sources:
     """All reports of the service."""
     knows_first: bool = True
     """Whether `beginning` is that of the first event of all: not if each report lacks earlier rows."""
+    timed: Sequence[Report] = ()
+    """The reports with page views and clicks in windows that tumble."""
+    progress: Mapping[str, ReportProgress] = field(default_factory=dict)
+    """By the name of the report."""
+
+    def with_keys(self, keys: Collection[str], measure: str = "") -> list[WindowLevel]:
+        """Returns the levels whose rows have these keys, and the measure; rather those without further keys."""
+        found = [r for r in self.timed if {*keys} <= {*r.keys} and (not measure or measure in r.measures)]
+        exact = [report for report in found if len(report.keys) == len(keys)]
+        return _levels(exact or found, self.progress)
 
     def too_late_at(self, time: int) -> int | None:
         """Returns the watermark at which an event with this time counts nowhere; None if there is no such watermark."""
@@ -120,6 +130,8 @@ def sources_of(
         committed_at=committed_at,
         reports=reports,
         knows_first=knows_first,
+        timed=timed,
+        progress=progress,
     )
 
 

@@ -9,7 +9,8 @@ from deltalake import DeltaTable
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.instants import moment, ms_of
 from tidemark.pipeline.reading.pages.table_reader import CurrentTables, text_sql
-from tidemark.pipeline.reading.periods.period_sources import COUNTS, ENTRY_PAGE, Visits
+from tidemark.pipeline.reading.periods.filters import EVERYWHERE, Only
+from tidemark.pipeline.reading.periods.period_sources import COUNTS, EXIT_PAGE, Visits
 from tidemark.pipeline.reading.periods.store import Runs, Top, VisitSums
 from tidemark.pipeline.reading.periods.tiling import WindowLevel
 from tidemark.pipeline.sketches import estimate, merged
@@ -28,6 +29,7 @@ sum(CASE WHEN {going} OR window_end > {closed} THEN 1 ELSE 0 END) AS unfinal, ma
 _ROWS: Final = "{rows}"
 """Stands for the rows of some runs in SQL."""
 _SUMS_SQL: Final = "SELECT {sums} FROM ({rows}) AS parts"
+_EVERY: Final[Only] = {}
 _GOING: Final = "state = 'open'"
 _TOP_SQL: Final = """
 SELECT *, count(*) OVER () AS number, {totals} FROM (SELECT key, {sums} FROM ({rows}) AS parts GROUP BY key) AS by_key
@@ -41,16 +43,16 @@ class PeriodTables:
 
     tables: CurrentTables
 
-    def sums(self, runs: Runs, page: str | None) -> dict[str, int]:
+    def sums(self, runs: Runs, only: Only) -> dict[str, int]:
         """Returns the sums of page views and clicks."""
-        rows = self._rows(_SUMS_SQL.format(sums=_sums_sql(COUNTS), rows=_ROWS), runs, COUNTS, page)
+        rows = self._rows(_SUMS_SQL.format(sums=_sums_sql(COUNTS), rows=_ROWS), runs, COUNTS, only)
         return {name: sum(row[name] or 0 for row in rows) for name in COUNTS}
 
-    def by_window(self, level: WindowLevel, start: int, end: int, page: str | None) -> dict[int, int]:
+    def by_window(self, level: WindowLevel, start: int, end: int, only: Only) -> dict[int, int]:
         """Returns page views by the end (ms) of each window in `[start, end)` that has some."""
         rows = rows_of(
             f"SELECT {c.WINDOW_END}, CAST(sum({c.PAGE_VIEWS}) AS BIGINT) AS views FROM result "  # noqa: S608 - ours
-            f"WHERE {_within_sql(start, end)}{_page_sql(page)} GROUP BY 1",
+            f"WHERE {_within_sql(start, end)}{_only_sql(only)} GROUP BY 1",
             result=self._table(level),
         )
         return {ms_of(row[c.WINDOW_END]): row["views"] for row in rows}
@@ -63,10 +65,10 @@ class PeriodTables:
         rows = self._rows(_SUMS_SQL.format(sums="count(*) AS number", rows=_ROWS), runs, (c.PAGE_VIEWS,))
         return sum(int(row["number"]) for row in rows) > than
 
-    def users(self, runs: Runs) -> int:
+    def users(self, runs: Runs, only: Only) -> int:
         """Returns the exact number of different users."""
         sql = _SUMS_SQL.format(sums=f"count(DISTINCT {c.USER_ID}) AS users", rows=_ROWS)
-        return sum(int(row["users"]) for row in self._rows(sql, runs, (_plain(c.USER_ID),)))
+        return sum(int(row["users"]) for row in self._rows(sql, runs, (_plain(c.USER_ID),), only))
 
     def users_by_bar(self, bars: Sequence[Runs]) -> list[int]:
         """Returns the exact number of different users of each bar."""
@@ -88,9 +90,9 @@ class PeriodTables:
         found = {row["bar"]: int(row["users"]) for row in rows}
         return [found.get(number, 0) for number in range(len(bars))]
 
-    def estimate(self, runs: Runs, page: str | None) -> int:
+    def estimate(self, runs: Runs, only: Only) -> int:
         """Returns the estimated number of different users, from sketches."""
-        rows = self._rows(_ROWS, runs, (c.USERS_SKETCH,), page)
+        rows = self._rows(_ROWS, runs, (c.USERS_SKETCH,), only)
         return estimate(merged(row[c.USERS_SKETCH] for row in rows)) if rows else 0
 
     def estimates(self, runs: Runs, pages: Collection[str]) -> dict[str, int]:
@@ -103,21 +105,24 @@ class PeriodTables:
             sketches.setdefault(row[c.PAGE_URL], []).append(row[c.USERS_SKETCH])
         return {page: estimate(merged(of_page)) for page, of_page in sketches.items()}
 
-    def top(self, runs: Runs, key: str, most: int, page: str | None) -> Top:
+    def top(self, runs: Runs, key: str, most: int, only: Only) -> Top:
         """Returns the `most` values of a key with the most page views, then clicks."""
         selected = (f"CAST({key} AS VARCHAR) AS key", *COUNTS)
         order = ", ".join(f"{name} DESC" for name in COUNTS)
         totals = ", ".join(f"CAST(sum({name}) OVER () AS BIGINT) AS total_{name}" for name in COUNTS)
         sql = _TOP_SQL.format(sums=_sums_sql(COUNTS), totals=totals, rows=_ROWS, order=order, most=most)
-        rows = self._rows(sql, runs, selected, page)
+        rows = self._rows(sql, runs, selected, only)
         if not rows:
             return Top([], dict.fromkeys(COUNTS, 0), 0)
         return _top(rows, {name: int(rows[0][f"total_{name}"] or 0) for name in COUNTS}, rows[0]["number"])
 
-    def visits(self, visits: Visits, start: int, end: int, page: str | None) -> VisitSums:
-        """Returns the visits that began in `[start, end)`, by entry page if `page` is not None."""
+    def visits(self, visits: Visits, start: int, end: int, only: Only) -> VisitSums:
+        """Returns the visits that began in `[start, end)`.
+
+        With an exit page in `only` visits that are still going are among them, because theirs is not known.
+        """
         select = _VISITS_SQL.format(going=_GOING, closed=_time(visits.progress.closed))
-        rows = self._live(visits, select, _began_sql(start, end, page), start)
+        rows = self._live(visits, select, _began_sql(start, end, only), start)
         if not rows or not rows[0]["visits"]:
             return VisitSums()
         row = rows[0]
@@ -125,14 +130,19 @@ class PeriodTables:
         return VisitSums(**row, last_end=last_end)
 
     def top_visits(
-        self, visits: Visits, span: tuple[int, int], most: int, page: str | None, ended: Collection[str]
+        self,
+        visits: Visits,
+        texts: Sequence[str],
+        span: tuple[int, int],
+        most: int,
+        only: Only,
+        ended: Collection[str],
     ) -> dict[str, Top]:
-        """Returns by text measure the `most` values with the most visits; of those in `ended` only ended visits."""
-        texts = visits.texts
+        """Returns by text measure (or users) the `most` values with the most visits; of `ended` only ended visits."""
         groups = ", ".join(f"grouping({text}) AS is_other_{index}" for index, text in enumerate(texts))
         select = f"{', '.join(texts)}, {groups}, count(*) AS visits, sum(CASE WHEN {_GOING} THEN 0 ELSE 1 END) AS ended"
         sets = ", ".join(f"({text})" for text in texts)
-        rest = f"{_began_sql(*span, page)} GROUP BY GROUPING SETS ({sets})"
+        rest = f"{_began_sql(*span, only)} GROUP BY GROUPING SETS ({sets})"
         rows = self._live(visits, select, rest, span[0]) if texts else []
         return {
             text: _top_visits(
@@ -157,23 +167,23 @@ class PeriodTables:
         sql: str,
         runs: Runs,
         columns: Sequence[str],
-        page: str | None = None,
+        only: Only = _EVERY,
         pages: Collection[str] | None = None,
     ) -> list[Row]:
         """Returns the rows of `sql`, in which `_ROWS` is replaced by `columns` of the rows of all runs.
 
-        `page` and `pages`: only of this page, and of these.
+        `only`: rows with these values of keys; `pages`: of these pages.
         """
         if not runs:
             return []
         by_level = dict[WindowLevel, list[str]]()
         for run in runs:
             by_level.setdefault(run.level, []).append(f"({_within_sql(run.start, run.end)})")
-        only = _page_sql(page)
+        rows = _only_sql(only)
         if pages is not None:
-            only = f" AND {c.PAGE_URL} IN ({', '.join(map(text_sql, sorted(pages)))})"
+            rows += f" AND {c.PAGE_URL} IN ({', '.join(map(text_sql, sorted(pages)))})"
         parts = [
-            f"SELECT {', '.join(columns)} FROM {_name(level.report.name)} WHERE ({' OR '.join(conditions)}){only}"  # noqa: S608 - ours, and quoted
+            f"SELECT {', '.join(columns)} FROM {_name(level.report.name)} WHERE ({' OR '.join(conditions)}){rows}"  # noqa: S608 - ours, and quoted
             for level, conditions in by_level.items()
         ]
         tables = {_name(level.report.name): self._table(level) for level in by_level}
@@ -220,13 +230,17 @@ def _within_sql(start: int, end: int) -> str:
     return f"{c.WINDOW_START} >= {_time(start)} AND {c.WINDOW_END} <= {_time(end)}"
 
 
-def _began_sql(start: int, end: int, page: str | None) -> str:
-    entry = "" if page is None else f" AND {ENTRY_PAGE} = {text_sql(page)}"
-    return f"AND {c.WINDOW_START} >= {_time(start)} AND {c.WINDOW_START} < {_time(end)}{entry}"
+def _began_sql(start: int, end: int, only: Only) -> str:
+    began = f"AND {c.WINDOW_START} >= {_time(start)} AND {c.WINDOW_START} < {_time(end)}"
+    others = {name: value for name, value in only.items() if name != EXIT_PAGE}
+    exit_page = f" AND ({_GOING} OR {EXIT_PAGE} = {text_sql(only[EXIT_PAGE])})" if EXIT_PAGE in only else ""
+    return f"{began}{_only_sql(others)}{exit_page}"
 
 
-def _page_sql(page: str | None) -> str:
-    return "" if page is None else f" AND {c.PAGE_URL} = {text_sql(page)}"
+def _only_sql(only: Only) -> str:
+    """Returns SQL conditions, each after AND: a key may be of another type than text."""
+    texts = {name: name if name in EVERYWHERE else f"CAST({name} AS VARCHAR)" for name in only}
+    return "".join(f" AND {texts[name]} = {text_sql(value)}" for name, value in only.items())
 
 
 def _sums_sql(names: Sequence[str]) -> str:

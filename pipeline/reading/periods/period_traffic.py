@@ -1,10 +1,11 @@
 """The answer to a question about a period: figures, a series and breakdowns, each with its state. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tidemark.pipeline.reading.periods.breakdowns import breakdowns_of
 from tidemark.pipeline.reading.periods.figures import Bar, Breakdown, Coverage, Figure
+from tidemark.pipeline.reading.periods.filters import Only
 from tidemark.pipeline.reading.periods.instant_figures import NEW_VISITORS, InstantFigures
 from tidemark.pipeline.reading.periods.period import Compare, Period, compared_with
 from tidemark.pipeline.reading.periods.period_sources import Sources
@@ -16,11 +17,11 @@ from tidemark.pipeline.reading.periods.window_figures import EXACT_ROWS, Asked, 
 
 @dataclass(frozen=True, slots=True)
 class PeriodQuestion:
-    """A question: a resolved period, a comparison, and a page; empty for the whole site."""
+    """A question: a resolved period, a comparison, and filters."""
 
     period: Period
     compare: Compare = Compare.NONE
-    page_url: str = ""
+    only: Only = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def compared_series(question: PeriodQuestion, sources: Sources, store: Store, no
         return []
     reasons = Reasons(other, sources, now)
     try:
-        return series_of(WindowFigures(Asked(other, None, question.page_url or None), sources, store, reasons))
+        return series_of(WindowFigures(Asked(other, None, question.only), sources, store, reasons))
     except ValueError:  # the figures then are not compared, either
         return []
 
@@ -61,7 +62,7 @@ def traffic_of(
 
     `now` (ms) is the clock, which separates a period that has not started from an empty period; no state uses it.
     """
-    asked = Asked(question.period, compared_with(question.period, question.compare), question.page_url or None)
+    asked = Asked(question.period, compared_with(question.period, question.compare), question.only)
     reasons = Reasons(question.period, sources, now)
     windows = WindowFigures(asked, sources, store, reasons, exact_rows)
     instants = InstantFigures(asked, sources, store, reasons)

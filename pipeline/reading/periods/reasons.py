@@ -36,10 +36,22 @@ class Reasons:
         """Returns which line of the settings would add the missing figure."""
         return _ADD[kind]
 
+    def no_keys(self, keys: Sequence[str], what: str) -> str:
+        """Returns which report would have `what` by all of these keys."""
+        names = " and ".join(dict.fromkeys(keys))
+        of_visits = self.sources.visits.texts if self.sources.visits else []
+        only_visits = [name for name in keys if name in of_visits and name not in self.sources.further]
+        if only_visits:
+            return f"{what} by {names} are not counted: only visits have {' and '.join(dict.fromkeys(only_visits))}"
+        return f"no report has {what} by {names}: add a report with the {'keys' if ' ' in names else 'key'} {names}"
+
     def of(self, tiling: Tiling, levels: Sequence[WindowLevel], kind: str) -> str:
-        """Returns why the windows of `levels` cover nothing of the period; empty if they cover some of it."""
+        """Returns why the windows of `levels` cover nothing of the period; empty if they cover some of it.
+
+        `kind` is what the windows count, or the reason if there are no levels.
+        """
         if not levels:
-            return _ADD[kind]
+            return _ADD.get(kind, kind)
         if reason := self._of_period() or ("" if not tiling.runs else self._before(tiling.covered_until)):
             return reason
         if tiling.runs:

@@ -56,7 +56,7 @@ def _views(figures: WindowFigures, tilings: Sequence[Tiling]) -> list[int | None
     for level in dict.fromkeys(run.level for tiling in tilings for run in tiling.runs):
         runs = [run for tiling in tilings for run in tiling.runs if run.level == level]
         span = min(run.start for run in runs), max(run.end for run in runs)
-        by_level[level] = figures.store.by_window(level, *span, figures.asked.page)
+        by_level[level] = figures.store.by_window(level, *span, figures.asked.only)
     return [
         sum(by_level[run.level].get(end, 0) for run in tiling.runs for end in run.ends) if tiling.runs else None
         for tiling in tilings
@@ -65,7 +65,7 @@ def _views(figures: WindowFigures, tilings: Sequence[Tiling]) -> list[int | None
 
 def _visitors(figures: WindowFigures, bars: Sequence[Window]) -> list[tuple[int | None, Coverage]]:
     """Returns the exact number of visitors of each bar, and its coverage; None if it is unknown or takes too long."""
-    levels = figures.sources.users if figures.asked.page is None else ()
+    levels = () if figures.asked.only else figures.sources.users
     tilings = [_known(figures, tiling_of(*bar, levels)) for bar in bars]
     runs = [tiling.runs for tiling in tilings]
     windows = sum(len(run.ends) for bar in runs for run in bar)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from tidemark.pipeline.reading.periods.filters import Only
 from tidemark.pipeline.reading.periods.period_sources import Visits
 from tidemark.pipeline.reading.periods.tiling import WindowLevel, WindowRun
 
@@ -44,13 +45,13 @@ class Top:
 
 
 class Store(Protocol):
-    """Published windows. `page`: only rows of this page, in reports that have pages as a key."""
+    """Published windows. `only`: rows with these values of keys, which the reports have; of visits also of texts."""
 
-    def sums(self, runs: Runs, page: str | None) -> dict[str, int]:
+    def sums(self, runs: Runs, only: Only) -> dict[str, int]:
         """Returns the sums of page views and clicks."""
         ...
 
-    def by_window(self, level: WindowLevel, start: int, end: int, page: str | None) -> dict[int, int]:
+    def by_window(self, level: WindowLevel, start: int, end: int, only: Only) -> dict[int, int]:
         """Returns page views by the end (ms) of each window in `[start, end)` that has some."""
         ...
 
@@ -58,7 +59,7 @@ class Store(Protocol):
         """Returns whether there are more than that number of rows with a user."""
         ...
 
-    def users(self, runs: Runs) -> int:
+    def users(self, runs: Runs, only: Only) -> int:
         """Returns the exact number of different users."""
         ...
 
@@ -66,7 +67,7 @@ class Store(Protocol):
         """Returns the exact number of different users of each bar."""
         ...
 
-    def estimate(self, runs: Runs, page: str | None) -> int:
+    def estimate(self, runs: Runs, only: Only) -> int:
         """Returns the estimated number of different users, from sketches."""
         ...
 
@@ -74,18 +75,27 @@ class Store(Protocol):
         """Returns the estimated number of different users by page."""
         ...
 
-    def top(self, runs: Runs, key: str, most: int, page: str | None) -> Top:
+    def top(self, runs: Runs, key: str, most: int, only: Only) -> Top:
         """Returns the `most` values of a key with the most page views, then clicks."""
         ...
 
-    def visits(self, visits: Visits, start: int, end: int, page: str | None) -> VisitSums:
-        """Returns the visits that began in `[start, end)`, by entry page if `page` is not None."""
+    def visits(self, visits: Visits, start: int, end: int, only: Only) -> VisitSums:
+        """Returns the visits that began in `[start, end)`.
+
+        With an exit page in `only` visits that are still going are among them, because theirs is not known.
+        """
         ...
 
     def top_visits(
-        self, visits: Visits, span: tuple[int, int], most: int, page: str | None, ended: Collection[str]
+        self,
+        visits: Visits,
+        texts: Sequence[str],
+        span: tuple[int, int],
+        most: int,
+        only: Only,
+        ended: Collection[str],
     ) -> Mapping[str, Top]:
-        """Returns by text measure the `most` values with the most visits; of those in `ended` only ended visits."""
+        """Returns by text measure (or users) the `most` values with the most visits; of `ended` only ended visits."""
         ...
 
     def new_users(self, start: int, end: int) -> int:

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from tidemark.pipeline import columns as c
 from tidemark.pipeline.reading.periods.figures import Bar, Breakdown, Compared, Coverage, Figure, FigureState
 from tidemark.pipeline.reading.periods.period import Period
 from tidemark.pipeline.reading.periods.period_traffic import PeriodTraffic
@@ -23,7 +24,8 @@ def as_json(traffic: PeriodTraffic) -> Json:
             "end": iso(period.end, period),
             "zone": period.zone.key,
             "compare": traffic.question.compare,
-            "page_url": traffic.question.page_url or None,
+            "page_url": traffic.question.only.get(c.PAGE_URL),
+            "filters": dict(traffic.question.only),
             **_coverage(traffic.coverage, period),
             "final_until": _iso(traffic.final_until, period)
             if traffic.coverage.state is not FigureState.UNKNOWN

@@ -1,10 +1,11 @@
 """Figures over windows that tumble: page views, clicks, visitors. Pure: tables answer through `Store`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Final
 
+from tidemark.pipeline import columns as c
 from tidemark.pipeline.reading.periods.comparison import cut_tilings
 from tidemark.pipeline.reading.periods.figures import (
     Compared,
@@ -14,6 +15,7 @@ from tidemark.pipeline.reading.periods.figures import (
     coverage_of,
     unknown_coverage,
 )
+from tidemark.pipeline.reading.periods.filters import Only
 from tidemark.pipeline.reading.periods.period import Period
 from tidemark.pipeline.reading.periods.period_sources import COUNTS, Sources
 from tidemark.pipeline.reading.periods.reasons import Reasons
@@ -27,11 +29,11 @@ Count = Callable[[Tiling], float | None]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A resolved question: the period, the other side of its comparison, and a page to which it is limited."""
+    """A resolved question: the period, the other side of its comparison, and its filters."""
 
     period: Period
     other: Period | None
-    page: str | None
+    only: Only = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class WindowFigures:
     @property
     def levels(self) -> Sequence[WindowLevel]:
         """The levels of page views and clicks."""
-        return self.sources.site if self.asked.page is None else self.sources.pages
+        return self.sources.with_keys(self.asked.only) if self.asked.only else self.sources.site
 
     @property
     def covered(self) -> tuple[Tiling, Coverage]:
@@ -67,7 +69,7 @@ class WindowFigures:
 
     def counts(self) -> Mapping[str, Figure]:
         """Returns the page views and the clicks."""
-        sums = cache(lambda tiling: self.store.sums(tiling.runs, self.asked.page))
+        sums = cache(lambda tiling: self.store.sums(tiling.runs, self.asked.only))
 
         def count(name: str, tiling: Tiling) -> int:
             return sums(tiling)[name]
@@ -76,22 +78,44 @@ class WindowFigures:
 
     def visitors(self) -> Figure:
         """Returns the different users: exact of few rows, else an estimate."""
-        sources = self.sources
-        if self.asked.page is not None:
-            return self._estimate(sources.page_sketches, "visitors of a page")
+        sources, only = self.sources, self.asked.only
+        if only:
+            return self._filtered_visitors()
         runs = self.tiling(sources.users).runs
         if sources.site_sketches and (not sources.users or self.store.has_more_users(runs, self.exact_rows)):
             return self._estimate(sources.site_sketches, "visitors")
-        return self._figure(sources.users, "visitors", cache(lambda tiling: self.store.users(tiling.runs)))
+        return self._figure(sources.users, "visitors", cache(lambda tiling: self.store.users(tiling.runs, only)))
+
+    def by(self, key: str) -> Sequence[WindowLevel]:
+        """Returns the levels whose rows have a key, and the keys of the filters."""
+        return self.sources.with_keys({*self.asked.only, key})
+
+    def unknown_by(self, *keys: str) -> str:
+        """Returns the sentence for page views by the filters and further keys, of which no report has rows."""
+        return self.reasons.no_keys([*self.asked.only, *keys], "page views and clicks")
+
+    def _filtered_visitors(self) -> Figure:
+        """Returns the users of the rows that the filters leave: from sketches, else from rows of single users."""
+        only = self.asked.only
+        if c.USER_ID not in only and (levels := self.sources.with_keys(only, c.UNIQUE_USERS)):
+            return self._estimate(levels, "")
+        kind = (
+            "visitors of a page"
+            if {*only} == {c.PAGE_URL}
+            else self.reasons.no_keys([*only], f"visitors ({c.UNIQUE_USERS})")
+        )
+        return self._figure(self.by(c.USER_ID), kind, cache(lambda tiling: self.store.users(tiling.runs, only)))
 
     @property
     def _kind(self) -> str:
-        """The name, in reasons, of the numbers of `levels`."""
-        return "page views" if self.asked.page is None else "pages"
+        """The name, in reasons, of the numbers of `levels`, or why no report has them."""
+        if not self.asked.only:
+            return "page views"
+        return "pages" if {*self.asked.only} == {c.PAGE_URL} else self.unknown_by()
 
     def _estimate(self, levels: Sequence[WindowLevel], kind: str) -> Figure:
         """Returns the different users, from the sketches of `levels`."""
-        figure = self._figure(levels, kind, cache(lambda tiling: self.store.estimate(tiling.runs, self.asked.page)))
+        figure = self._figure(levels, kind, cache(lambda tiling: self.store.estimate(tiling.runs, self.asked.only)))
         return replace(figure, is_exact=False)
 
     def _figure(self, levels: Sequence[WindowLevel], kind: str, count: Count) -> Figure:
