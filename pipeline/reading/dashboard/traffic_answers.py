@@ -53,7 +53,10 @@ class TrafficAnswers:
 
     async def csv(self, request: Request) -> Response:
         """Answers with lines."""
-        return await self._answer(request, as_csv, "text/csv; charset=utf-8")
+        answer = await self._answer(request, as_csv, "text/csv; charset=utf-8")
+        if answer.status_code == HTTPStatus.OK:
+            answer.headers["Content-Disposition"] = 'attachment; filename="traffic.csv"'
+        return answer
 
     async def parquet(self, request: Request) -> Response:
         """Answers with a Parquet file."""

@@ -102,17 +102,26 @@ def _unknown(figure: Mapping[str, Any], said: str | None, times: Times) -> list[
     return [] if reason in ("", said) or "[site]" in reason else [f"{sentence_case(times.sentence(reason))}."]
 
 
+def _new(visitors: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Returns the new visitors, and the returning visitors if both numbers are exact and of the same time."""
+    text = f"{new['value']:,.0f} new ({new['state']})"
+    is_same = all(visitors[name] == new[name] for name in ("covered_from", "covered_until"))
+    is_whole = is_same and visitors["exact"] and visitors["value"] >= new["value"]
+    return f"{text}, {visitors['value'] - new['value']:,.0f} returning" if is_whole else text
+
+
 def _notes(name: str, figure: Mapping[str, Any], figures: Mapping[str, Any]) -> list[str]:
     notes = []
     if not figure["exact"]:
         notes.append(f"estimated, \u00b1 {figure['error'] * 100:.1f} %")
     if name == "visitors" and figures["new_visitors"]["value"] is not None:
-        new = figures["new_visitors"]
-        notes.append(f"{new['value']:,.0f} new ({new['state']})")
+        notes.append(_new(figure, figures["new_visitors"]))
     if name == "page_views" and figures["clicks"]["value"] is not None:
         notes.append(f"and {counted(round(figures['clicks']['value']), 'click')}")
     if name == "visit_seconds" and figure.get("mean") is not None:
         notes.append(f"median; mean {span_of(round(figure['mean']) * 1000)}")
+    if name == "visit_seconds" and figure.get("mean_page_views") is not None:
+        notes.append(f"{figure['mean_page_views']:,.1f} page views a visit (mean)")
     if figure.get("still_going"):
         notes.append(f"{counted(round(figure['still_going']), 'visit')} still going")
     return notes

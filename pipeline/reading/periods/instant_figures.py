@@ -120,7 +120,9 @@ class InstantFigures:
         return {
             "visits": Figure(ended if by_exit else sums.visits, of_ended if by_exit else began, more=going),
             "bounce_rate": Figure(sums.bounced / ended if ended else None, of_ended, more=going),
-            "visit_seconds": Figure(sums.median_s, of_ended, more={"mean": sums.mean_s, **going}),
+            "visit_seconds": Figure(
+                sums.median_s, of_ended, more={"mean": sums.mean_s, "mean_page_views": sums.mean_views, **going}
+            ),
         }
 
 

@@ -24,6 +24,7 @@ count(*) AS visits, sum(CASE WHEN {going} THEN 1 ELSE 0 END) AS going,
 sum(CASE WHEN {going} THEN 0 ELSE bounced END) AS bounced,
 median(CASE WHEN {going} THEN NULL ELSE CAST(duration_ms AS DOUBLE) END) / 1000 AS median_s,
 avg(CASE WHEN {going} THEN NULL ELSE CAST(duration_ms AS DOUBLE) END) / 1000 AS mean_s,
+avg(CASE WHEN {going} THEN NULL ELSE CAST(page_views AS DOUBLE) END) AS mean_views,
 sum(CASE WHEN {going} OR window_end > {closed} THEN 1 ELSE 0 END) AS unfinal, max(window_end) AS last_end
 """
 _ROWS: Final = "{rows}"

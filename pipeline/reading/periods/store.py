@@ -26,6 +26,8 @@ class VisitSums:
     median_s: float | None = None
     """Median duration of ended visits."""
     mean_s: float | None = None
+    mean_views: float | None = None
+    """Mean page views of ended visits."""
     unfinal: int = 0
     """Visits that are not closed."""
     last_end: int = 0

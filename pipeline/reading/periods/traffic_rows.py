@@ -96,6 +96,6 @@ def _figure_rows(name: str, figure: Json, period: Json) -> Iterator[Json]:
     sides = {f"compared_{key}": compared.get(key) for key in ("value", "with", "start", "end")}
     row = {**period, **{key: figure[key] for key in _STATES}, "part": "figure", "exact": figure["exact"]}
     yield {**row, "measure": name, "value": figure["value"], **sides, "change": compared.get("change")}
-    for more in ("mean", "still_going"):
+    for more in ("mean", "mean_page_views", "still_going"):
         if more in figure:
             yield {**row, "measure": f"{name}.{more}", "value": figure[more]}
