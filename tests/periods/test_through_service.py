@@ -147,6 +147,7 @@ def assert_equals_recount(page: Served, case: RawCase, question: dict[str, str])
     assert bars == [(bar.page_views, bar.visitors) for bar in bars_of(oracle, page_url)], about
     if not page_url:
         assert_equals_hosts(found["breakdowns"]["referring_host"], oracle, about)
+        assert_equals_hosts_of_visits(found["breakdowns"]["visits_by_referring_host"], case, about)
     return Counter(figure["state"] for figure in found["figures"].values())
 
 
@@ -157,6 +158,17 @@ def assert_equals_hosts(breakdown: dict[str, Any], oracle: Oracle, about: str) -
         return
     views = Counter(HOST if event.page == "/a" else None for event in oracle.events(cover, "") if not event.is_click)
     assert {row["key"]: row["page_views"] for row in breakdown["rows"] if row["page_views"]} == views, about
+
+
+def assert_equals_hosts_of_visits(breakdown: dict[str, Any], case: RawCase, about: str) -> None:
+    """Recounts the visits that began in the covered time, by the host of their first event."""
+    if breakdown["state"] == "unknown":
+        return
+    start, until = (milliseconds(breakdown[name]) or 0 for name in ("covered_from", "covered_until"))
+    began = [visit for visit in case.visits(case.report("site_visits")) if start <= visit.start < until]
+    visits = Counter(HOST if visit.entry == "/a" else None for visit in began)
+    assert {row["key"]: row["visits"] for row in breakdown["rows"]} == visits, about
+    assert len(breakdown["rows"]) == len(visits), about
 
 
 def parts_of(figure: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Answers the questions of `Store` from the tables of a warehouse, by the query engine of delta-rs."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -207,8 +208,11 @@ def _top(rows: Sequence[Row], totals: Mapping[str, int], number: int) -> Top:
 
 
 def _top_visits(rows: Sequence[tuple[str | None, int]], most: int) -> Top:
-    """Returns the values with the most visits, of each value with its number."""
-    listed = sorted((row for row in rows if row[1]), key=lambda row: (-row[1], row[0] is None, row[0]))
+    """Returns the values with the most visits. None is the value of visits without one, or whose value is unknown."""
+    counts = Counter[str | None]()
+    for key, number in rows:
+        counts[key] += number
+    listed = sorted((+counts).items(), key=lambda row: (-row[1], row[0] is None, row[0]))
     totals = {"visits": sum(number for _, number in listed)}
     return Top([(key, {"visits": number}) for key, number in listed[:most]], totals, len(listed))
 
