@@ -53,7 +53,7 @@ def days_of(tables: CurrentTables, sources: Sources, page: str, until: int | Non
     levels = [level for level in sources.pages if _is_by_day(level.report)]
     if not levels:
         return None
-    report = levels[0].report
+    report, known = levels[0].report, sources.known_since(levels[0])
     users = [c.UNIQUE_USERS] if c.UNIQUE_USERS in report.measures else []
     rows = tables.live(
         report,
@@ -64,7 +64,7 @@ def days_of(tables: CurrentTables, sources: Sources, page: str, until: int | Non
     )
     listed = rows[:_MOST]
     sides = _entries_and_exits(tables, sources.visits, page, listed)
-    days = [_day(row, *sides.get(ms_of(row[c.WINDOW_START]), (None, None))) for row in listed]
+    days = [_day(row, known, *sides.get(ms_of(row[c.WINDOW_START]), (None, None))) for row in listed]
     return PageDays(days, days[-1].start if len(rows) > _MOST else None, report)
 
 
@@ -72,11 +72,12 @@ def _is_by_day(report: Report) -> bool:
     return isinstance(report.windows, Calendar) and report.windows.size_ms == DAY_MS
 
 
-def _day(row: Row, entries: int | None, exits: int | None) -> PageDay:
+def _day(row: Row, known: int, entries: int | None, exits: int | None) -> PageDay:
+    start = ms_of(row[c.WINDOW_START])
     return PageDay(
-        start=ms_of(row[c.WINDOW_START]),
+        start=start,
         end=ms_of(row[c.WINDOW_END]),
-        state=_STATES[row["state"]],
+        state=_STATES[row["state"]] if start >= known else "partial",
         page_views=row["page_views"],
         clicks=row["clicks"],
         visitors=row.get(c.UNIQUE_USERS),

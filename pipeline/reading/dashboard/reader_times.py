@@ -1,9 +1,10 @@
 """Times of an answer as the first page writes them. Pure."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from tidemark.pipeline.instants import ms_of
 from tidemark.pipeline.reading.pages.window_names import clock_text, date_text
@@ -21,11 +22,35 @@ class Times:
 
     def text(self, instant: str) -> str:
         """Returns an ISO time: the time of day if the period is its day, else with the date."""
-        time, zone = ms_of(datetime.fromisoformat(instant)), self.period.zone
+        return self.at(_ms(instant))
+
+    def at(self, time: int) -> str:
+        """Returns a time (ms) like `text`."""
+        zone = self.period.zone
         clock = clock_text(time, zone, "minutes")
         is_its_day = len(self.period.days) == 1 and local_date(time, zone) == self.period.first
         return clock if is_its_day else f"{date_text(time, zone)} {clock}"
 
+    def state(self, state: str, covered: tuple[int, int], whole: tuple[int, int]) -> str:
+        """Returns a state for readers, with the time that is `covered` if it is not the `whole` span (ms)."""
+        if state not in ("so far", "partial"):
+            return state
+        first, until = (self.at(time) for time in covered)
+        if covered[0] <= whole[0]:
+            return f"{state}, until {until}"
+        return f"{state}, from {first}" if covered[1] >= whole[1] else f"{state}, {first} to {until}"
+
+    def state_of(self, member: Mapping[str, Any], whole: Mapping[str, Any]) -> str:
+        """Returns the state of a member of an answer for readers; `whole` is the period, or a part of its series."""
+        if not member["covered_until"]:
+            return str(member["state"])
+        covered = (_ms(member["covered_from"]), _ms(member["covered_until"]))
+        return self.state(member["state"], covered, (_ms(whole["start"]), _ms(whole["end"])))
+
     def sentence(self, reason: str) -> str:
         """Returns a reason with its ISO times as readers write them."""
         return _ISO_TIME.sub(lambda match: self.text(match.group()), reason)
+
+
+def _ms(instant: str) -> int:
+    return ms_of(datetime.fromisoformat(instant))

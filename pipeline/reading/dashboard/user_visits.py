@@ -72,7 +72,7 @@ def _visit(row: Row, before: Row | None, visits: Visits, pages: Sequence[str]) -
     return UserVisit(
         start=start,
         last=_last(row, visits),
-        state=_STATES[row["state"]],
+        state=_STATES[row["state"]] if start >= visits.progress.since else "partial",
         page_views=row["page_views"],
         clicks=row["clicks"],
         entry_page=row[ENTRY_PAGE] if ENTRY_PAGE in pages else None,

@@ -7,7 +7,8 @@ from typing import Final
 
 from tidemark.command_line.counts import counted
 from tidemark.pipeline.instants import moment
-from tidemark.pipeline.reading.periods.figures import Bar, FigureState
+from tidemark.pipeline.reading.dashboard.reader_times import Times
+from tidemark.pipeline.reading.periods.figures import Bar, Coverage, FigureState
 from tidemark.pipeline.reading.periods.local_days import local_date
 from tidemark.pipeline.reading.periods.period import Period
 from tidemark.pipeline.reading.periods.period_traffic import PeriodTraffic
@@ -31,17 +32,26 @@ class DrawnBar:
     y: float
     height: float
     state: str
-    """`final`, `complete`, `so-far` or `unknown`."""
+    """`final`, `complete`, `so-far`, `partial` or `unknown`."""
+    state_text: str
+    """The state, and the time that the bar covers if it is not all of it."""
+    visitors_text: str
+    """The state of the visitors if it is not that of the page views; else empty."""
     before: int | None
     """Page views of the same time in the compared period."""
     before_y: float | None
 
     @property
     def before_text(self) -> str:
-        """The number before; that of a whole bar, which a bar that is not complete does not equal, says so."""
+        """The number before; that of a whole bar, next to a bar that covers less, says so."""
         if self.before is None:
             return "unknown"
-        return f"{self.before:,}{' in all of it' if self.state == 'so-far' else ''}"
+        return f"{self.before:,}{'' if self.is_whole else ' in all of it'}"
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the bar covers all of its time."""
+        return _is_whole(self.bar)
 
     @property
     def middle(self) -> float:
@@ -59,8 +69,13 @@ class VisitorChart:
     """`hour` or `day`."""
     tallest: int
     bars: list[DrawnBar]
-    unfinished: float | None
-    """Where the time starts that is not complete, in percent; None if all is."""
+    gaps: list[tuple[float, float]]
+    """Start and width of the times without numbers, in percent: before and after the time that is covered."""
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether a part of some bar will never be known."""
+        return any(bar.state == "partial" for bar in self.bars)
 
     @property
     def lines(self) -> list[tuple[DrawnBar, DrawnBar]]:
@@ -90,17 +105,27 @@ def visitor_chart(traffic: PeriodTraffic, before: Sequence[Bar]) -> VisitorChart
     compared = [others.get(place) for place, _ in _places(bars, period)]
     numbers = [bar.page_views or 0 for bar in bars] + [views or 0 for views in compared]
     tallest = max(*numbers, 1)
-    until = traffic.coverage.until
-    is_open = traffic.coverage.state is FigureState.SO_FAR
-    span = period.end - period.start
+    times = Times(period)
     return VisitorChart(
         left=period.start,
         right=period.end,
         unit="hour" if bars[0].end - bars[0].start <= _HOUR_MS * 2 else "day",
         tallest=tallest,
-        bars=[_drawn(bar, views, period, tallest) for bar, views in zip(bars, compared, strict=True)],
-        unfinished=round(100 * (until - period.start) / span, 2) if is_open else None,
+        bars=[_drawn(bar, views, times, tallest) for bar, views in zip(bars, compared, strict=True)],
+        gaps=_gaps(traffic.coverage, period),
     )
+
+
+def _gaps(coverage: Coverage, period: Period) -> list[tuple[float, float]]:
+    if coverage.state is FigureState.UNKNOWN:
+        return []
+    spans = [(period.start, coverage.start), (coverage.until, period.end)]
+    percent = 100 / (period.end - period.start)
+    return [
+        (round(percent * (start - period.start), 2), round(percent * (end - start), 2))
+        for start, end in spans
+        if start < end
+    ]
 
 
 def _places(bars: Sequence[Bar], period: Period) -> Iterator[tuple[tuple[int, str], int | None]]:
@@ -111,11 +136,20 @@ def _places(bars: Sequence[Bar], period: Period) -> Iterator[tuple[tuple[int, st
         for bar in bars
     ]
     for place, bar in zip(places, bars, strict=True):
-        is_whole = bar.coverage.state is not FigureState.SO_FAR
-        yield place, bar.page_views if is_whole and places.count(place) == 1 else None
+        yield place, bar.page_views if _is_whole(bar) and places.count(place) == 1 else None
 
 
-def _drawn(bar: Bar, before: int | None, period: Period, tallest: int) -> DrawnBar:
+def _is_whole(bar: Bar) -> bool:
+    return bar.coverage.state in (FigureState.FINAL, FigureState.COMPLETE)
+
+
+def _state_text(bar: Bar, coverage: Coverage, times: Times) -> str:
+    return times.state(coverage.state, (coverage.start, coverage.until), (bar.start, bar.end))
+
+
+def _drawn(bar: Bar, before: int | None, times: Times, tallest: int) -> DrawnBar:
+    period, of_views = times.period, _state_text(bar, bar.coverage, times)
+    of_visitors = "" if bar.visitors is None else _state_text(bar, bar.of_visitors, times)
     span = period.end - period.start
     width = 100 * (bar.end - bar.start) / span
     height = round(_HEIGHT * max(bar.page_views or 0, 0) / tallest, 1)
@@ -130,6 +164,8 @@ def _drawn(bar: Bar, before: int | None, period: Period, tallest: int) -> DrawnB
         y=_BASE - height,
         height=max(height, 0.5),
         state=bar.coverage.state.replace(" ", "-"),
+        state_text=of_views,
+        visitors_text="" if of_visitors == of_views else of_visitors,
         before=before,
         before_y=None if before is None else round(_BASE - _HEIGHT * max(before, 0) / tallest, 1),
     )

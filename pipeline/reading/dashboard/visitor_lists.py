@@ -7,7 +7,7 @@ from typing import Any, Final
 from tidemark.command_line.counts import counted
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.reading.dashboard.reader_times import Times
-from tidemark.pipeline.reading.dashboard.visitor_tiles import state_text
+from tidemark.pipeline.reading.dashboard.visitor_tiles import part_text
 from tidemark.pipeline.reading.pages.page_text import address, sentence_case, words
 from tidemark.pipeline.reading.periods.breakdowns import filter_of
 from tidemark.pipeline.reading.periods.filters import OTHERS
@@ -64,8 +64,10 @@ class VisitorList:
     """The number of values without a row, and their sum."""
     state: str
     state_text: str
+    part: str
+    """Why only a part of the list is known; empty if all is, or if the page gives the reason anyway."""
     reason: str
-    """Why the list is unknown, or known of a part of the period only."""
+    """Why the list is unknown."""
     is_unknown: bool
 
 
@@ -81,18 +83,19 @@ def _filter(name: str, value: str, to: Callable[..., str]) -> Filter:
 
 
 def visitor_lists(
-    breakdowns: Mapping[str, Any], only: Mapping[str, str], to: Callable[..., str], times: Times
+    answer: Mapping[str, Any], only: Mapping[str, str], to: Callable[..., str], times: Times
 ) -> list[VisitorList]:
-    """Returns the lists of the member `breakdowns`; `only` are the filters of the question.
+    """Returns the lists of an answer; `only` are the filters of the question.
 
     `to` returns the address of the page with changed parameters.
     """
-    return [_list(name, breakdown, only, to, times) for name, breakdown in breakdowns.items()]
+    return [_list(name, answer, only, to, times) for name in answer["breakdowns"]]
 
 
 def _list(
-    name: str, breakdown: Mapping[str, Any], only: Mapping[str, str], to: Callable[..., str], times: Times
+    name: str, answer: Mapping[str, Any], only: Mapping[str, str], to: Callable[..., str], times: Times
 ) -> VisitorList:
+    breakdown, period = answer["breakdowns"][name], answer["period"]
     rows, measure, by = breakdown["rows"], _measure(breakdown), filter_of(name)
     most = max((row[measure] for row in rows), default=0) or 1
     return VisitorList(
@@ -111,7 +114,8 @@ def _list(
         ],
         rest=_rest(breakdown, measure),
         state=breakdown["state"],
-        state_text=state_text(breakdown["state"], breakdown["covered_until"], times),
+        state_text=times.state_of(breakdown, period),
+        part=part_text(breakdown, period, times),
         reason=times.sentence(breakdown["reason"] or ""),
         is_unknown=breakdown["state"] == "unknown",
     )

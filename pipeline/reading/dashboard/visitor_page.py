@@ -130,7 +130,7 @@ def visitor_page(
         chart=visitor_chart(traffic, before),
         notes=notes,
         marks=marks,
-        lists=visitor_lists(answer["breakdowns"], words.only, to, times),
+        lists=visitor_lists(answer, words.only, to, times),
         missing=_missing(answer["figures"]),
         whole=to(**dict.fromkeys(words.only, "")),
         files=[Choice(form.upper(), address(f"/traffic.{form}", **question)) for form in ("csv", "json")],
@@ -146,12 +146,23 @@ def _strip(answer: dict[str, Any], times: Times) -> str:
         case "complete":
             return f"Complete{_final(period, times)}. Events that come late may still be added."
         case "so far":
-            until = times.text(period["covered_until"])
-            if period["final_until"] >= period["covered_until"]:
-                return f"Complete and final until {until}."
-            return f"Complete until {until}{_final(period, times)}."
+            return f"{_so_far(period, times)}{_part(period, times)}"
+        case "partial":
+            covered = times.state_of(period, period).removeprefix("partial, ")
+            return f"Known in part: {covered}{_final(period, times)}.{_part(period, times)}"
     is_known = any(figure["state"] != "unknown" for figure in answer["figures"].values())
     return f"No {'page views' if is_known else 'numbers'}: {times.sentence(period['reason'])}."
+
+
+def _so_far(period: dict[str, Any], times: Times) -> str:
+    until = times.text(period["covered_until"])
+    if period["final_until"] >= period["covered_until"]:
+        return f"Complete and final until {until}."
+    return f"Complete until {until}{_final(period, times)}."
+
+
+def _part(period: dict[str, Any], times: Times) -> str:
+    return f" Only a part is known: {times.sentence(period['reason'])}." if period["reason"] else ""
 
 
 def _final(period: dict[str, Any], times: Times) -> str:

@@ -27,7 +27,7 @@ class Tile:
     value: str
     state: str
     state_text: str
-    """The state, and until when the figure counts if the period is not over."""
+    """The state, and the time that the figure covers if it is not the whole period."""
     change: str
     """Empty without a comparison."""
     notes: list[str]
@@ -44,9 +44,12 @@ def no_comparison(figures: Mapping[str, Any]) -> str:
     return next((side["reason"] for side in compared if side and side["value"] is None and side["reason"]), "")
 
 
-def state_text(state: str, until: str | None, times: Times) -> str:
-    """Returns a state for readers, with the time that a figure covers."""
-    return f"so far, until {times.text(until)}" if state == "so far" and until else state
+def part_text(member: Mapping[str, Any], period: Mapping[str, Any], times: Times) -> str:
+    """Returns why only a part of a figure or list is known; empty if all is, or if the page gives the reason anyway."""
+    reason = member["reason"] or ""
+    if not reason or member["state"] == "unknown" or reason == period["reason"]:
+        return ""
+    return f"Only a part is known: {times.sentence(reason)}."
 
 
 def _tile(name: str, label: str, figures: Mapping[str, Any], period: Mapping[str, Any], times: Times) -> Tile:
@@ -57,9 +60,9 @@ def _tile(name: str, label: str, figures: Mapping[str, Any], period: Mapping[str
         label=label,
         value="unknown" if value is None else about + _value(name, value),
         state=figure["state"],
-        state_text=state_text(figure["state"], figure["covered_until"], times),
+        state_text=times.state_of(figure, period),
         change="" if value is None else _change(name, figure["compared"], period["end"], times),
-        notes=_unknown(figure, period["reason"], times) if value is None else _notes(name, figure, figures),
+        notes=_unknown(figure, period["reason"], times) if value is None else _notes(name, figures, period, times),
     )
 
 
@@ -102,20 +105,21 @@ def _unknown(figure: Mapping[str, Any], said: str | None, times: Times) -> list[
     return [] if reason in ("", said) or "[site]" in reason else [f"{sentence_case(times.sentence(reason))}."]
 
 
-def _new(visitors: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+def _new(visitors: Mapping[str, Any], new: Mapping[str, Any], state: str) -> str:
     """Returns the new visitors, and the returning visitors if both numbers are exact and of the same time."""
-    text = f"{new['value']:,.0f} new ({new['state']})"
+    text = f"{new['value']:,.0f} new ({state})"
     is_same = all(visitors[name] == new[name] for name in ("covered_from", "covered_until"))
     is_whole = is_same and visitors["exact"] and visitors["value"] >= new["value"]
     return f"{text}, {visitors['value'] - new['value']:,.0f} returning" if is_whole else text
 
 
-def _notes(name: str, figure: Mapping[str, Any], figures: Mapping[str, Any]) -> list[str]:
-    notes = []
+def _notes(name: str, figures: Mapping[str, Any], period: Mapping[str, Any], times: Times) -> list[str]:
+    figure, new = figures[name], figures["new_visitors"]
+    notes = [text] if (text := part_text(figure, period, times)) else []
     if not figure["exact"]:
         notes.append(f"estimated, \u00b1 {figure['error'] * 100:.1f} %")
-    if name == "visitors" and figures["new_visitors"]["value"] is not None:
-        notes.append(_new(figure, figures["new_visitors"]))
+    if name == "visitors" and new["value"] is not None:
+        notes.append(_new(figure, new, times.state_of(new, period)))
     if name == "page_views" and figures["clicks"]["value"] is not None:
         notes.append(f"and {counted(round(figures['clicks']['value']), 'click')}")
     if name == "visit_seconds" and figure.get("mean") is not None:
