@@ -9,11 +9,16 @@ import pytest
 from tests.dashboard.scene import Served, serving, text_of
 from tests.dashboard.visitor_scene import DAY, TODAY, YESTERDAY, visitors
 from tests.support.parsed_settings import parsed_settings
-from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
+from tests.verify.site import MINUTE, PAGE_VIEWS_ALONE, Event, Site
 from tidemark.pipeline.amend.erase.erasure import erase_person
+from tidemark.pipeline.event_time.reports import Report
+from tidemark.pipeline.event_time.strategies import Bounded
+from tidemark.pipeline.event_time.windows.calendar import Calendar
+from tidemark.pipeline.settings.model import Settings
 from tidemark.pipeline.tables.opening import Opening
 
 pytestmark = pytest.mark.slow
+OPERATORS_WORDS = re.compile(r"\b(watermark|fired|ledger|epoch|batch)\b", re.IGNORECASE)
 
 
 def section(served: Served, path: str, identity: str) -> str:
@@ -69,6 +74,43 @@ def test_users_and_pages_are_found_by_the_start_of_their_names(visited: Served) 
     assert "/shop" in section(visited, "/pages?prefix=/s", "now")
     assert 'href="/users?id=guest-1"' in visited.get("/users?prefix=guest").text
     assert "Search users" in visited.get("/users").text
+
+
+@pytest.mark.parametrize(
+    "path", ["/users?id=bob", "/users?id=ann&until=1714900000000", "/pages?url=/a", "/users?prefix=b"]
+)
+def test_readers_are_spared_the_words_of_operators(served: Served, visited: Served, path: str) -> None:
+    for page in (served, visited):
+        html = page.get(path).text
+        words = text_of(html[html.index("<header") : html.index("</main>")])
+        assert OPERATORS_WORDS.findall(words) == []
+
+
+def test_all_times_of_a_page_are_in_one_zone(tmp_path: Path) -> None:
+    """The reports have windows in UTC, and in Berlin; the visits are named in the zone of the site."""
+    settings = Settings(site={"zone": "Asia/Tokyo"}, totals={})  # type: ignore[arg-type]
+    policy = settings.policy()
+    days = Report("days_in_berlin", Calendar(DAY * MINUTE, "Europe/Berlin"), MINUTE)
+    site = Site(tmp_path, replace(policy, reports=(days, *policy.reports), strategy=Bounded(MINUTE))).open()
+    site.batch(Event(0), Event(3 * DAY))
+    with serving(tmp_path) as served:
+        html = served.get("/users?id=ann").text
+    said = text_of(html)
+    assert "2024-05-01 21:00:00 final" in said  # noon of UTC in Tokyo
+    assert "2024-05-01 07:00, 2024-05-02 07:00" in said  # a day in Berlin
+    assert set(re.findall("Times are in ([A-Za-z/_]+)", said)) == {"Asia/Tokyo"}
+
+
+def test_rejected_events_of_a_user_are_linked(served: Served) -> None:
+    html = served.get("/users?id=dan").text
+    assert "Rejected events" in html
+    assert re.search(r'href="/dead-letters/\d+/\d+/\d+"', html)
+
+
+def test_what_began_before_all_of_it_was_counted_is_partial(visited: Served) -> None:
+    said = section(visited, "/pages?url=/", "days")
+    assert "2024-05-02 final" in said
+    assert "2024-05-01 partial" in said
 
 
 def test_without_a_report_a_sentence_says_what_adds_it(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ class KeyViews:
             "days": None if is_user else days_of(tables, sources, value, until),
             "until": until,
             "has_pseudonyms": is_user and has_pseudonyms(tables, summary),
-            "zone_of_site": default_zone(summary.policy.reports),
+            "zone": default_zone(summary.policy.reports),
         }
         return Content("history.html", values, is_past=until is not None)
 

@@ -44,8 +44,6 @@ def templates(package: str, *, linked: bool = True) -> Environment:
         "moment": _in_zone(moment_text),
         "clock": _in_zone(clock_text),
         "date": _in_zone(date_text),
-        "clock_in": clock_text,
-        "date_in": date_text,
         "because": _in_zone(sentence),
         "named": named,
         "row_name": row_name,
@@ -84,10 +82,11 @@ def named(context: Context, window: ReportWindow, report: Report) -> str:
 
 
 @pass_context
-def row_name(context: Context, row: Row, report: Report) -> str:
-    """Returns the name of the window of a row."""
+def row_name(context: Context, row: Row, report: Report, *, in_page_zone: bool = False) -> str:
+    """Returns the name of the window of a row, in the zone of its report, or `in_page_zone`."""
     start, end = ms_of(row["window_start"]), ms_of(row["window_end"])
-    return window_name(start, end, report.windows, zone_of_report(report, context["zone"]))
+    zone = context["zone"] if in_page_zone else zone_of_report(report, context["zone"])
+    return window_name(start, end, report.windows, zone)
 
 
 @pass_context
