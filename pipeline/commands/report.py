@@ -26,9 +26,18 @@ class _Asked(TypedDict):
     period: str | None
     compare: str | None
     page_url: str | None
+    only: tuple[tuple[str, str], ...]
     form: str | None
     wait: bool
     complete: bool
+
+
+def _filter(text: str) -> tuple[str, str]:
+    """Returns the name and the value of a filter. Raises ValueError."""
+    name, _, value = text.partition("=")
+    if not name or not value:
+        raise ValueError("write the name and the value of a filter, such as user_id=ann")
+    return name, value
 
 
 _GIVEN: Final = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
@@ -60,6 +69,12 @@ _GIVEN: Final = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
     help="With a period: the same time before it, a week or a year earlier.  [default: none]",
 )
 @click.option("--page", "page_url", metavar="URL", help="With a period: figures of this page.")
+@click.option(
+    "--only",
+    type=Parsed("NAME=VALUE", _filter),
+    multiple=True,
+    help="With a period: figures of this value, such as user_id=ann or entry_page=/shop; several hold at once.",
+)
 @click.option(
     "--format",
     "form",
@@ -104,10 +119,20 @@ def report(context: click.Context, warehouse: str, output: str | None, zone: Zon
         _write_figures(warehouse, {**asked, "form": form}, zone_name, output or "-")
     elif any(value for name, value in asked.items() if name not in ("day", "form")):
         raise click.UsageError(
-            "--period, --compare, --page, --wait and --complete are for figures: add --format json, csv or parquet"
+            "--period, --compare, --page, --only, --wait and --complete are for figures: add --format json, csv or "
+            "parquet"
         )
     else:
         _write_day(warehouse, day or TODAY, output, zone)
+
+
+def _filters(asked: _Asked) -> dict[str, str]:
+    """Returns the filters by name. Raises UsageError if a name is given twice."""
+    pairs = [*asked["only"], *([(c.PAGE_URL, asked["page_url"])] if asked["page_url"] else [])]
+    twice = next((name for name, _ in pairs if [other for other, _ in pairs].count(name) > 1), None)
+    if twice:
+        raise click.UsageError(f"{twice} is given twice: each filter has one value")
+    return dict(pairs)
 
 
 def _period_of(day: str) -> str:
@@ -132,8 +157,7 @@ def _write_figures(warehouse: str, asked: _Asked, zone: str, output: str) -> Non
     from tidemark.pipeline.reading.periods.period_report import FORMS, period_traffic, why_incomplete
 
     period = asked["period"] or _period_of(asked["day"] or TODAY)
-    only = {c.PAGE_URL: asked["page_url"]} if asked["page_url"] else {}
-    words = Words.checked(period, asked["compare"] or Compare.NONE, zone, only)
+    words = Words.checked(period, asked["compare"] or Compare.NONE, zone, _filters(asked))
     traffic = period_traffic(warehouse, words, waits=asked["wait"])
     write_page(FORMS[asked["form"] or _JSON](traffic), output)
     if asked["complete"] and (reason := why_incomplete(traffic)):

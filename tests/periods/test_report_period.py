@@ -26,6 +26,20 @@ def test_the_verb_writes_what_the_page_answers(
     assert (tmp_path / "day.csv").read_text() == served.get(f"/traffic.csv?{day(SECOND)}").text
 
 
+def test_the_verb_has_the_filters_of_the_page(
+    served: Served, warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["report", "--warehouse", str(warehouse), "--period", f"{SECOND}..{SECOND}"]
+    assert main([*arguments, "--only", "user_id=ann"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer == asked(served, f"{day(SECOND)}&user_id=ann")
+    assert answer["figures"]["visitors"]["value"] == 1
+    assert main([*arguments, "--only", "user_id=ann", "--page", "/a"]) == 0
+    assert json.loads(capsys.readouterr().out) == asked(served, f"{day(SECOND)}&user_id=ann&page_url=/a")
+    assert main([*arguments, "--only", "campaign=x"]) == 2
+    assert "there is no parameter 'campaign': the parameters are period, compare" in capsys.readouterr().err
+
+
 def test_the_verb_ends_with_code_4_for_a_period_that_is_not_complete(
     warehouse: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -53,6 +67,9 @@ def test_the_verb_ends_with_code_4_for_a_period_of_which_a_part_is_unknown(
         (["--wait"], "are for figures: add --format json, csv or parquet"),
         (["--period", "7d", "--format", "html"], "are for figures: add --format json, csv or parquet"),
         (["--period", "8d"], "'8d' is no period"),
+        (["--period", "7d", "--only", "ann"], "write the name and the value of a filter, such as user_id=ann"),
+        (["--period", "7d", "--only", "page_url=/a", "--page", "/b"], "page_url is given twice"),
+        (["--only", "user_id=ann"], "are for figures: add --format json, csv or parquet"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(
