@@ -162,7 +162,7 @@ def _so_far(period: dict[str, Any], times: Times) -> str:
 
 
 def _part(period: dict[str, Any], times: Times) -> str:
-    return f" Only a part is known: {times.sentence(period['reason'])}." if period["reason"] else ""
+    return f" {sentence_case(times.sentence(period['reason']))}." if period["reason"] else ""
 
 
 def _final(period: dict[str, Any], times: Times) -> str:

@@ -49,7 +49,7 @@ def part_text(member: Mapping[str, Any], period: Mapping[str, Any], times: Times
     reason = member["reason"] or ""
     if not reason or member["state"] == "unknown" or reason == period["reason"]:
         return ""
-    return f"Only a part is known: {times.sentence(reason)}."
+    return f"{sentence_case(times.sentence(reason))}."
 
 
 def _tile(name: str, label: str, figures: Mapping[str, Any], period: Mapping[str, Any], times: Times) -> Tile:
@@ -106,9 +106,12 @@ def _unknown(figure: Mapping[str, Any], said: str | None, times: Times) -> list[
 
 
 def _new(visitors: Mapping[str, Any], new: Mapping[str, Any], state: str) -> str:
-    """Returns the new visitors, and the returning visitors if both numbers are exact and of the same time."""
-    text = f"{new['value']:,.0f} new ({state})"
+    """Returns the new visitors, and the returning visitors if both numbers are exact and of the same time.
+
+    `state` is that of the new visitors; of the same time as the visitors, whose tile names it, the word suffices.
+    """
     is_same = all(visitors[name] == new[name] for name in ("covered_from", "covered_until"))
+    text = f"{new['value']:,.0f} new ({new['state'] if is_same else state})"
     is_whole = is_same and visitors["exact"] and visitors["value"] >= new["value"]
     return f"{text}, {visitors['value'] - new['value']:,.0f} returning" if is_whole else text
 

@@ -17,7 +17,7 @@ _CALENDAR_STEPS: Final = tuple(
 """Steps whose ticks follow the local calendar."""
 _WEEK_MS: Final = 7 * _DAY_MS
 _TICKS: Final = 4
-_DATES: Final = 3
+_DATES: Final = 4
 """Number of ticks that are dates, which are longer than times."""
 _CHARACTER: Final = 2.05
 """Width of a character in percent of the narrowest picture: 7 of 345 pixels."""
