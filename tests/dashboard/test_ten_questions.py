@@ -1,6 +1,6 @@
 """An analyst's ten questions, each answered at most three clicks from the first page, at three widths: one play.
 
-`TIDEMARK_TEST_PICTURES=<folder>` saves photographs of each answer.
+`TESTS_PICTURES=<folder>` saves photographs of each answer.
 """
 
 import os
@@ -168,5 +168,5 @@ def assert_all_in_sight(person: Eyes) -> None:
 
 def photograph(person: Eyes, name: str) -> None:
     """Saves a picture of the page if a folder for pictures is set."""
-    if folder := os.environ.get("TIDEMARK_TEST_PICTURES"):
+    if folder := os.environ.get("TESTS_PICTURES"):
         person.page.screenshot(path=str(Path(folder) / f"{name}.png"), full_page=True)

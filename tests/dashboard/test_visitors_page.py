@@ -64,7 +64,7 @@ def test_a_day_that_is_not_over_says_until_when_each_number_counts(site: Served)
     assert "Visitors 3 so far, until 02:00 +50 %: 3 against 2, both until 02:00" in figures
     assert "Page views 3 so far, until 02:39 No change: 3 against 3, both until 02:39" in figures
     chart = section(html, "chart")
-    assert f"{THIRD} 02:00 so far 0 unknown 2 in all of it" in chart, (
+    assert f"{THIRD} 02:00 so far, until 02:39 0 unknown 2 in all of it" in chart, (
         "the whole hour before is not compared as if equal"
     )
     assert 'class="beyond"' in html
