@@ -111,6 +111,8 @@ def test_what_began_before_all_of_it_was_counted_is_partial(visited: Served) -> 
     said = section(visited, "/pages?url=/", "days")
     assert "2024-05-02 final" in said
     assert "2024-05-01 partial" in said
+    assert "2024-05-01 partial" in section(visited, "/pages?url=/", "of-site_pages_by_day")
+    assert "Times are in Europe/Berlin" in text_of(visited.get("/pages?prefix=/").text)
 
 
 def test_without_a_report_a_sentence_says_what_adds_it(tmp_path: Path) -> None:

@@ -22,8 +22,10 @@ class KeyViews:
     ) -> Content:
         """Returns the page of a value of `key`, which is `user_id` or `page_url`, up to the time `until` (ms)."""
         sources, is_user = self._asker.sources(tables, summary), key == c.USER_ID
+        history = history_of(tables, summary, key, value)
         values = {
-            "history": history_of(tables, summary, key, value),
+            "history": history,
+            "known": {report.name: sources.known_since(report.name) for report, _ in history.pages},
             "key": key,
             "value_of_key": value,
             "visits": visits_of(tables, sources, value, until) if is_user else None,
@@ -39,5 +41,6 @@ class KeyViews:
         sources = self._asker.sources(tables, summary)
         found = search(tables, sources, key, prefix) if prefix else None
         is_hidden = key == c.USER_ID and has_pseudonyms(tables, summary)
-        values = {"found": found, "key": key, "prefix": prefix, "has_pseudonyms": is_hidden}
+        zone = default_zone(summary.policy.reports)
+        values = {"found": found, "key": key, "prefix": prefix, "has_pseudonyms": is_hidden, "zone": zone}
         return Content("search.html", values)

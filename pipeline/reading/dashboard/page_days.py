@@ -53,7 +53,7 @@ def days_of(tables: CurrentTables, sources: Sources, page: str, until: int | Non
     levels = [level for level in sources.pages if _is_by_day(level.report)]
     if not levels:
         return None
-    report, known = levels[0].report, sources.known_since(levels[0])
+    report, known = levels[0].report, sources.known_since(levels[0].report.name)
     users = [c.UNIQUE_USERS] if c.UNIQUE_USERS in report.measures else []
     rows = tables.live(
         report,

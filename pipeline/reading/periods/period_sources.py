@@ -89,10 +89,11 @@ class Sources:
         exact = [report for report in found if len(report.keys) == len(keys)]
         return _levels(exact or found, self.progress)
 
-    def known_since(self, level: WindowLevel) -> int:
-        """Returns the time (ms) since which all windows of a level are known whole."""
-        first = self.beginning if self.knows_first and self.beginning is not None else level.since
-        return max(level.since, first)
+    def known_since(self, report: str) -> int:
+        """Returns the time (ms) since which all windows of a report are known whole; 0 without progress."""
+        progress = self.progress.get(report)
+        first = self.beginning if self.knows_first and self.beginning is not None else 0
+        return 0 if progress is None else max(progress.since, first)
 
     def too_late_at(self, time: int) -> int | None:
         """Returns the watermark at which an event with this time counts nowhere; None if there is no such watermark."""
