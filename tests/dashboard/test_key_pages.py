@@ -133,7 +133,7 @@ def test_an_erased_user_has_no_visits_and_is_not_found(tmp_path: Path) -> None:
         assert "bob" not in section(served, "/?period=2024-05-03..2024-05-03", "list-users")
 
 
-def test_pseudonyms_are_explained_where_nobody_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pseudonyms_are_explained_where_no_user_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     to_text = Opening.to_text
     monkeypatch.setattr(Opening, "to_text", lambda opening: to_text(replace(opening, pseudonyms="fingerprint")))
     Site(tmp_path, PAGE_VIEWS_ALONE).open().batch(Event(1, "0123"), Event(20, "0123"))

@@ -1,4 +1,4 @@
-"""A number of which a part will never be known is not shown like a whole one: on the first page and in its lists."""
+"""A number of which a part will never be known is not shown like a whole number: on the first page and in its lists."""
 
 import re
 from collections.abc import Iterator

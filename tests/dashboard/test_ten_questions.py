@@ -32,7 +32,7 @@ class Analyst:
     clicks: int = field(default=0)
 
     def click(self, selector: str) -> None:
-        """Clicks on an element, and loads a page that is still being read again, which no script does here."""
+        """Clicks on an element, and loads a page that is still being read again, as there may be no script."""
         self.clicks += 1
         self.eyes.page.locator(selector).first.click()
         self.eyes.page.wait_for_load_state("load")

@@ -1,4 +1,4 @@
-"""Rows of breakdowns as filters: numbers that reports have, and a sentence where they have none."""
+"""Rows of breakdowns as filters: numbers that reports have, and a sentence where no report has them."""
 
 import html
 import json

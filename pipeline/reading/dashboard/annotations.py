@@ -28,7 +28,7 @@ _OUTAGE_MS: Final = 300_000
 
 
 class Kind(StrEnum):
-    """What happened."""
+    """Kinds of annotations."""
 
     RESTART = "Restart"
     OUTAGE = "Outage"

@@ -48,16 +48,7 @@ def site(
     static = StaticFiles(directory=_FILES, packages=[("tidemark.pipeline.reading.pages", "static")])
     files = (f"{_STATIC}/{file.name}" for folder in static.all_directories for file in Path(folder).iterdir())
     routes = [
-        Route("/", pages.visitors),
-        Route("/pipeline", pages.overview),
-        Route("/reports/{name}", pages.report),
-        Route("/users", partial(pages.history, c.USER_ID, "id")),
-        Route("/pages", partial(pages.history, c.PAGE_URL, "url")),
-        Route("/traffic.json", traffic.json),
-        Route("/traffic.csv", traffic.csv),
-        Route("/traffic.parquet", traffic.parquet),
-        Route("/dead-letters", pages.dead_letters),
-        Route("/dead-letters/{batch:int}/{partition:int}/{offset:int}", pages.dead_letter),
+        *_routes(pages, traffic),
         Route(_HEALTH, health.answer),
         Route(_METRICS, metrics.answer),
         Route(_LOGIN, pages.login, methods=["POST"]),
@@ -72,3 +63,19 @@ def site(
     application = Starlette(routes=routes, exception_handlers=handlers)
     guarded = GuardedSite(application, guard, pages.login_form, frozenset((_HEALTH, _METRICS, _LOGIN, *files)))
     return CountedSite(guarded, metrics, uncounted=frozenset((_HEALTH, _METRICS)))
+
+
+def _routes(pages: Pages, traffic: TrafficAnswers) -> list[Route]:
+    """Returns the paths of what a reader asks for."""
+    return [
+        Route("/", pages.visitors),
+        Route("/pipeline", pages.overview),
+        Route("/reports/{name}", pages.report),
+        Route("/users", partial(pages.history, c.USER_ID, "id")),
+        Route("/pages", partial(pages.history, c.PAGE_URL, "url")),
+        Route("/traffic.json", traffic.json),
+        Route("/traffic.csv", traffic.csv),
+        Route("/traffic.parquet", traffic.parquet),
+        Route("/dead-letters", pages.dead_letters),
+        Route("/dead-letters/{batch:int}/{partition:int}/{offset:int}", pages.dead_letter),
+    ]

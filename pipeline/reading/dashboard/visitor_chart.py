@@ -17,7 +17,7 @@ _HEIGHT: Final = 120
 _BASE: Final = 138
 """The line on which bars stand, in pixels from the top."""
 _GAP: Final = 0.08
-"""Of the width of a bar, on each side."""
+"""Share of the width of a bar that is left free on each side."""
 _HOUR_MS: Final = 3_600_000
 
 
@@ -129,7 +129,7 @@ def _gaps(coverage: Coverage, period: Period) -> list[tuple[float, float]]:
 
 
 def _places(bars: Sequence[Bar], period: Period) -> Iterator[tuple[tuple[int, str], int | None]]:
-    """Yields the day and local time of each bar, and its page views; times that come twice have none."""
+    """Yields the day and local time of each bar, and its page views; None for times that come twice."""
     first: date = local_date(bars[0].start, period.zone)
     places = [
         ((local_date(bar.start, period.zone) - first).days, f"{moment(bar.start).astimezone(period.zone):%H:%M}")

@@ -46,9 +46,9 @@ class ListRow:
     key: str | None
     number: int
     percent: float
-    """Of the highest number in the list."""
+    """The number in percent of the highest in the list."""
     address: str
-    """Of the page with this row as a filter, or without it if it is one; empty if it cannot be a filter."""
+    """The page with this row as a filter, or without the filter if it is set; empty if it cannot be a filter."""
     is_chosen: bool
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -104,13 +105,7 @@ def visitor_page(
     answer, period, times = as_json(traffic), traffic.question.period, Times(traffic.question.period)
     zone = words.zone.key if words.zone else ""
     question = {"period": words.period, "compare": str(words.compare), "zone": zone, **words.only}
-
-    def to(**changes: str) -> str:
-        asked = question | changes  # an empty value removes a parameter
-        defaults = {"period": "today", "compare": DEFAULT_COMPARE}
-        return address("/", **{name: value for name, value in asked.items() if value != defaults.get(name)})
-
-    after = _shifted(period, 1)
+    to, after = partial(_address_with, question), _shifted(period, 1)
     notes, marks = notes_of(annotations, period)
     is_past = after.first <= local_date(now, period.zone)
     return VisitorPage(
@@ -135,6 +130,12 @@ def visitor_page(
         whole=to(**dict.fromkeys(words.only, "")),
         files=[Choice(form.upper(), address(f"/traffic.{form}", **question)) for form in ("csv", "json")],
     )
+
+
+def _address_with(question: dict[str, str], **changes: str) -> str:
+    """Returns the address of a question with changed parameters; an empty value removes a parameter."""
+    asked, defaults = question | changes, {"period": "today", "compare": DEFAULT_COMPARE}
+    return address("/", **{name: value for name, value in asked.items() if value != defaults.get(name)})
 
 
 def _strip(answer: dict[str, Any], times: Times) -> str:

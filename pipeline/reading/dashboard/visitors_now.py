@@ -20,12 +20,12 @@ class NowRow:
     page: str | None
     visits: int
     percent: float
-    """Of the highest number in the list."""
+    """The number in percent of the highest in the list."""
 
 
 @dataclass(frozen=True, slots=True)
 class VisitorsNow:
-    """Visits that are going on; without rows if there are none, or if `reason` says why they are unknown."""
+    """Visits that are going on; without rows if no visit is, or if `reason` says why they are unknown."""
 
     rows: list[NowRow]
     sentence: str
