@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.sync_api import Browser
@@ -10,10 +9,8 @@ from playwright.sync_api import Browser
 from tests.dashboard.eyes import Scheme, eyes
 from tests.dashboard.scene import Served, text_of
 from tests.support.chromium import chromium
-from tests.verify.site import MINUTE, NOON
-from tidemark.pipeline.reading.dashboard.reader_times import Times
-from tidemark.pipeline.reading.periods.period import period_of
 
+pytestmark = pytest.mark.slow
 FIRST_DAY = "2024-05-01..2024-05-01"
 """The first event is at 14:00 in Berlin."""
 FIRST_DAYS = "2024-04-30..2024-05-02"
@@ -26,24 +23,6 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-@pytest.mark.parametrize(
-    ("state", "covered", "said"),
-    [
-        ("final", (0, 24), "final"),
-        ("so far", (0, 12), "so far, until 12:00"),
-        ("so far", (3, 12), "so far, 03:00 to 12:00"),
-        ("partial", (3, 24), "partial, from 03:00"),
-        ("partial", (0, 12), "partial, until 12:00"),
-        ("partial", (3, 12), "partial, 03:00 to 12:00"),
-    ],
-)
-def test_a_state_names_the_time_that_is_covered(state: str, covered: tuple[int, int], said: str) -> None:
-    midnight, hour = NOON - 12 * 60 * MINUTE, 60 * MINUTE
-    first, until = (midnight + hours * hour for hours in covered)
-    times = Times(period_of(FIRST_DAY, ZoneInfo("UTC"), NOON))
-    assert times.state(state, (first, until), (midnight, midnight + 24 * hour)) == said
-
-
 def section(served: Served, period: str, identity: str) -> str:
     """Returns the words of a section of the first page."""
     found = re.search(rf'<section id="{identity}".*?</section>', served.get(f"/?period={period}").text, re.DOTALL)
@@ -51,7 +30,6 @@ def section(served: Served, period: str, identity: str) -> str:
     return text_of(found.group())
 
 
-@pytest.mark.slow
 def test_the_strip_and_each_figure_say_which_part_is_known(visited: Served) -> None:
     said = section(visited, FIRST_DAY, "now")
     assert f"Known in part: from 14:00, final until 2024-05-02 00:00. {BEFORE}." in said
@@ -63,13 +41,11 @@ def test_the_strip_and_each_figure_say_which_part_is_known(visited: Served) -> N
     assert "Bounce rate 67 % partial, from 14:00" in figures
 
 
-@pytest.mark.slow
 def test_lists_say_which_part_is_known(visited: Served) -> None:
     for name in ("pages", "entries", "exits", "users", "referring_host"):
         assert "partial, from 14:00" in section(visited, FIRST_DAY, f"list-{name}")
 
 
-@pytest.mark.slow
 def test_a_bar_of_which_a_part_is_known_says_so(visited: Served) -> None:
     html, said = visited.get(f"/?period={FIRST_DAYS}").text, section(visited, FIRST_DAYS, "chart")
     assert "2024-05-01 partial, from 2024-05-01 14:00 5 3" in said
@@ -80,7 +56,6 @@ def test_a_bar_of_which_a_part_is_known_says_so(visited: Served) -> None:
     assert 50 < float(gap) < 55  # a day and 14 of 24 hours, of three days
 
 
-@pytest.mark.slow
 def test_a_whole_bar_is_not_compared_with_a_part(visited: Served) -> None:
     said = section(visited, "2024-05-02..2024-05-04", "chart")
     assert "2024-05-02 final 4 2 unknown 2024-05-" not in said
@@ -89,7 +64,6 @@ def test_a_whole_bar_is_not_compared_with_a_part(visited: Served) -> None:
     assert "2024-05-05 final 5 3 4" in compared
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_partial_page_is_accessible(browser: Browser, visited: Served, scheme: Scheme) -> None:
     with eyes(browser, 390, scheme) as person:

@@ -18,10 +18,12 @@ from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.cumulate import Cumulate
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.reading.dashboard.reader_times import Times
 from tidemark.pipeline.reading.pages.page_text import sentence_case, share, templates
 from tidemark.pipeline.reading.pages.time_axis import Axis
 from tidemark.pipeline.reading.pages.top_lists import page_zone
 from tidemark.pipeline.reading.pages.window_names import clock_text, date_text, moment_text, window_name, zone_of_report
+from tidemark.pipeline.reading.periods.period import period_of
 
 SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -235,3 +237,21 @@ def test_an_estimate_is_marked_wherever_its_name_is_written() -> None:
         "{% for name in report.measures %}{{ name | words(report) }};{% endfor %}{{ 'pages' | words }}"
     )
     assert page.render(report=report) == "unique users (about);pages (about);revenue;pages"
+
+
+@pytest.mark.parametrize(
+    ("state", "covered", "said"),
+    [
+        ("final", (0, 24), "final"),
+        ("so far", (0, 12), "so far, until 12:00"),
+        ("so far", (3, 12), "so far, 03:00 to 12:00"),
+        ("partial", (3, 24), "partial, from 03:00"),
+        ("partial", (0, 12), "partial, until 12:00"),
+        ("partial", (3, 12), "partial, 03:00 to 12:00"),
+    ],
+)
+def test_a_state_names_the_time_that_is_covered(state: str, covered: tuple[int, int], said: str) -> None:
+    midnight, hour = at("2024-05-01"), HOUR
+    first, until = (midnight + hours * hour for hours in covered)
+    times = Times(period_of("2024-05-01..2024-05-01", ZoneInfo("UTC"), midnight))
+    assert times.state(state, (first, until), (midnight, midnight + 24 * hour)) == said
