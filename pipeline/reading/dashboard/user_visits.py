@@ -69,10 +69,11 @@ def visits_of(tables: CurrentTables, sources: Sources, user: str, until: int | N
 
 def _visit(row: Row, before: Row | None, visits: Visits, pages: Sequence[str]) -> UserVisit:
     start = ms_of(row[c.WINDOW_START])
+    is_whole = start >= visits.progress.since or row["state"] == "open"
     return UserVisit(
         start=start,
         last=_last(row, visits),
-        state=_STATES[row["state"]] if start >= visits.progress.since else "partial",
+        state=_STATES[row["state"]] if is_whole else "partial",
         page_views=row["page_views"],
         clicks=row["clicks"],
         entry_page=row[ENTRY_PAGE] if ENTRY_PAGE in pages else None,
