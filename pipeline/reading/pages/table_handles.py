@@ -1,6 +1,7 @@
 """Handles of the tables of a warehouse. They move to the newest versions together, and only if a log has changed."""
 
 import time
+from threading import Lock
 from typing import Final
 
 from deltalake import DeltaTable
@@ -20,6 +21,7 @@ class TableHandles:
     def __init__(self, warehouse: str) -> None:
         self.warehouse = warehouse
         self._handles: dict[str, DeltaTable | None] = {}
+        self._opening = Lock()
         self._logs: LogStates | None = None
         """The logs as of the handles; None if unknown."""
         self._version: str | None = None
@@ -34,11 +36,12 @@ class TableHandles:
         return self._version
 
     def find(self, name: str) -> DeltaTable | None:
-        """Returns the table with a name, as of the last refresh; None if it did not exist."""
-        if name not in self._handles:
-            self._handles[name] = find_table(name, self.warehouse)
-            self._logs = self._version = None
-        return self._handles[name]
+        """Returns the table with a name, as of the last refresh; None if it did not exist. Threads may call it."""
+        with self._opening:
+            if name not in self._handles:
+                self._handles[name] = find_table(name, self.warehouse)
+                self._logs = self._version = None
+            return self._handles[name]
 
     def clear(self) -> None:
         """Forgets all handles."""

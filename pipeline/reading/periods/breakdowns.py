@@ -1,6 +1,6 @@
 """Breakdowns of a period: pages, entries, exits, users, and each further key. Pure: tables answer through `Store`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -17,15 +17,16 @@ MOST: Final = 10
 """Rows of a breakdown."""
 OF_VISITS: Final = {ENTRY_PAGE: "entries", EXIT_PAGE: "exits"}
 """The names of breakdowns of visits by measure; others are `visits_by_` and the name of the measure."""
+FiguresOfVisits = Callable[[], Mapping[str, Figure]]
 VISITS_BY: Final = "visits_by_"
 
 
 def breakdowns_of(
-    windows: WindowFigures, instants: InstantFigures, of_visits: Mapping[str, Figure], most: int = MOST
+    windows: WindowFigures, instants: InstantFigures, of_visits: FiguresOfVisits, most: int = MOST
 ) -> dict[str, Breakdown]:
     """Returns the breakdowns that reports have, by name; those that the filters leave without a report are unknown.
 
-    `of_visits` are the figures of visits.
+    `of_visits` returns the figures of visits, for which it may wait.
     """
     sources, found = windows.sources, dict[str, Breakdown]()
     if sources.pages:
@@ -55,7 +56,7 @@ def _by_key(windows: WindowFigures, levels: Sequence[WindowLevel], key: str, mos
     return _breakdown(windows.store.top(tiling.runs, key, most, windows.asked.only), coverage)
 
 
-def _users(windows: WindowFigures, instants: InstantFigures, of_visits: Mapping[str, Figure], most: int) -> Breakdown:
+def _users(windows: WindowFigures, instants: InstantFigures, of_visits: FiguresOfVisits, most: int) -> Breakdown:
     """Returns the users by page views; by visits if only the report of visits can be filtered so."""
     levels, visits = windows.by(c.USER_ID), windows.sources.visits
     if not levels and visits is not None and not visit_filter(windows.asked.only, visits)[1]:
@@ -80,7 +81,7 @@ def _pages(windows: WindowFigures, most: int) -> Breakdown:
 
 
 def _by_text(
-    instants: InstantFigures, of_visits: Mapping[str, Figure], visits: Visits, texts: Sequence[str], most: int
+    instants: InstantFigures, of_visits: FiguresOfVisits, visits: Visits, texts: Sequence[str], most: int
 ) -> dict[str, Breakdown]:
     """Returns the breakdown of visits by each of `texts`; exits are those of visits that have ended."""
     start, until = instants.covered(visits.progress)
@@ -89,7 +90,8 @@ def _by_text(
         return {text: Breakdown([], {}, 0, unknown_coverage(start, reason)) for text in texts}
     ended = [text for text in texts if EXIT_PAGE in (text, *only)]
     tops = instants.store.top_visits(visits, texts, (start, until), most, only, ended)
-    coverages = {text: of_visits["bounce_rate" if text in ended else "visits"].coverage for text in texts}
+    figures = of_visits()
+    coverages = {text: figures["bounce_rate" if text in ended else "visits"].coverage for text in texts}
     return {text: _breakdown(tops[text], coverages[text]) for text in texts}
 
 

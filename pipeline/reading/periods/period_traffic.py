@@ -1,7 +1,9 @@
 """The answer to a question about a period: figures, a series and breakdowns, each with its state. Pure."""
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Final
 
 from tidemark.pipeline.reading.periods.breakdowns import breakdowns_of
 from tidemark.pipeline.reading.periods.figures import Bar, Breakdown, Coverage, Figure
@@ -13,6 +15,9 @@ from tidemark.pipeline.reading.periods.reasons import Reasons
 from tidemark.pipeline.reading.periods.series import series_of
 from tidemark.pipeline.reading.periods.store import Store
 from tidemark.pipeline.reading.periods.window_figures import EXACT_ROWS, Asked, WindowFigures
+
+_OF_VISITS: Final = 2
+"""Parts of an answer that ask for visits; the others are asked meanwhile. Engines plan a statement on one core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,12 @@ def traffic_of(
     reasons = Reasons(question.period, sources, now)
     windows = WindowFigures(asked, sources, store, reasons, exact_rows)
     instants = InstantFigures(asked, sources, store, reasons)
-    visits, counts = instants.visits(), windows.counts()
+    with ThreadPoolExecutor(_OF_VISITS) as pool:
+        visits = pool.submit(instants.visits)
+        breakdowns = pool.submit(breakdowns_of, windows, instants, visits.result)
+        counts, visitors, new = windows.counts(), windows.visitors(), instants.new_visitors()
+        series = series_of(windows)
+    of_visits = visits.result()
     tiling, coverage = windows.covered
     return PeriodTraffic(
         question=question,
@@ -75,14 +85,14 @@ def traffic_of(
         watermark=sources.watermark,
         committed_at=sources.committed_at,
         figures={
-            "visitors": windows.visitors(),
-            "visits": visits["visits"],
+            "visitors": visitors,
+            "visits": of_visits["visits"],
             "page_views": counts["page_views"],
             "clicks": counts["clicks"],
-            "bounce_rate": visits["bounce_rate"],
-            "visit_seconds": visits["visit_seconds"],
-            NEW_VISITORS: instants.new_visitors(),
+            "bounce_rate": of_visits["bounce_rate"],
+            "visit_seconds": of_visits["visit_seconds"],
+            NEW_VISITORS: new,
         },
-        series=series_of(windows),
-        breakdowns=breakdowns_of(windows, instants, visits),
+        series=series,
+        breakdowns=breakdowns.result(),
     )
