@@ -13,7 +13,7 @@ from tidemark.pipeline.reading.pages.table_reader import CurrentTables, text_sql
 from tidemark.pipeline.reading.periods.filters import EVERYWHERE, Only
 from tidemark.pipeline.reading.periods.period_sources import COUNTS, EXIT_PAGE, Visits
 from tidemark.pipeline.reading.periods.store import Runs, Top, VisitSums
-from tidemark.pipeline.reading.periods.tiling import WindowLevel
+from tidemark.pipeline.reading.periods.tiling import WindowLevel, WindowRun
 from tidemark.pipeline.sketches import estimate, merged
 from tidemark.pipeline.tables.engines import Engine
 from tidemark.pipeline.tables.file_statistics import rows_within
@@ -74,8 +74,32 @@ class PeriodTables:
 
     def users_by_bar(self, bars: Sequence[Runs]) -> list[int]:
         """Returns the exact number of different users of each bar."""
+        single = {number: run for number, bar in enumerate(bars) if (run := _window_of_users(bar))}
+        found = self._users_of_windows(single) | self._users_of_bars(
+            {number: bar for number, bar in enumerate(bars) if bar and number not in single}
+        )
+        return [found.get(number, 0) for number in range(len(bars))]
+
+    def _users_of_windows(self, windows: Mapping[int, WindowRun]) -> dict[int, int]:
+        """Returns the number of users of windows with one row for each, by number: there is nothing to compare."""
+        found = dict[int, int]()
+        for level in {run.level for run in windows.values()}:
+            numbers = {run.end: number for number, run in windows.items() if run.level == level}
+            rows = rows_of(
+                f"SELECT {c.WINDOW_END}, count({c.USER_ID}) AS users FROM result "  # noqa: S608 - ours
+                f"WHERE {_within_sql(min(run.start for run in windows.values()), max(numbers))} GROUP BY 1",
+                result=self._table(level),
+            )
+            ends = {ms_of(row[c.WINDOW_END]): int(row["users"]) for row in rows}
+            found |= {number: ends.get(end, 0) for end, number in numbers.items()}
+        return found
+
+    def _users_of_bars(self, bars: Mapping[int, Runs]) -> dict[int, int]:
+        """Returns the number of different users of bars, by number."""
+        if not bars:
+            return {}
         ends = dict[str, list[tuple[int, int]]]()
-        for number, bar in enumerate(bars):
+        for number, bar in bars.items():
             for run in bar:
                 ends.setdefault(run.level.report.name, []).extend((end, number) for end in run.ends)
         parts = [
@@ -84,13 +108,12 @@ class PeriodTables:
             f"AND {c.WINDOW_END} <= {_time(max(pairs)[0])}"
             for name, pairs in ends.items()
         ]
-        levels = {run.level.report.name: run.level for bar in bars for run in bar}
+        levels = {run.level.report.name: run.level for bar in bars.values() for run in bar}
         rows = rows_of(
             f"SELECT bar, count(DISTINCT {c.USER_ID}) AS users FROM ({' UNION ALL '.join(parts)}) AS rows GROUP BY bar",  # noqa: S608 - ours
             **{_name(name): self._table(level) for name, level in levels.items()},
         )
-        found = {row["bar"]: int(row["users"]) for row in rows}
-        return [found.get(number, 0) for number in range(len(bars))]
+        return {row["bar"]: int(row["users"]) for row in rows}
 
     def estimate(self, runs: Runs, only: Only) -> int:
         """Returns the estimated number of different users, from sketches."""
@@ -201,6 +224,12 @@ class PeriodTables:
         table = self.tables.find(level.report.name)
         assert table is not None  # noqa: S101 - a level without a table has no progress
         return table
+
+
+def _window_of_users(bar: Runs) -> WindowRun | None:
+    """Returns the run of a bar that is one window of a report by users; None for other bars."""
+    is_one = len(bar) == 1 and len(bar[0].ends) == 1 and {*bar[0].level.report.keys} == {c.USER_ID}
+    return bar[0] if is_one else None
 
 
 def _top(rows: Sequence[Row], totals: Mapping[str, int], number: int) -> Top:
