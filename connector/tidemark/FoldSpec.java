@@ -17,17 +17,20 @@ import org.apache.spark.sql.types.StructType;
  * @param checks the number of checks, the next digit of a packed number
  * @param lastCounted the last check with which a record counts
  * @param limits sizes that only tests change
+ * @param arrival how records are found that may be late when they arrive; null if batches decide what is late
  */
-record FoldSpec(int keys, List<KeySet> sets, List<Aggregate> aggregates, int flagBits, int checks, int lastCounted, Limits limits)
+record FoldSpec(int keys, List<KeySet> sets, List<Aggregate> aggregates, int flagBits, int checks, int lastCounted, Limits limits, ArrivalSpec arrival)
     implements Serializable {
 
-    // The columns of a judged record. The keys follow, which are texts, or the position of the record, and what aggregates read.
+    // The columns of a judged record. The keys follow, which are texts, or the position of the record, and what aggregates read;
+    // by arrival then the partition, the Kafka timestamp, and the time.
     static final int PACKED = 0;
     static final int REJECTED = 1;
     static final int MOVING = 2;
     static final int AGE = 3;
     static final int KEYS = 4;
-    // The columns of a folded row. The keys follow, the records, the aggregates, the latest moving time, and the age.
+    // The columns of a folded row. The keys follow, the records, the aggregates, the latest moving time, and the age;
+    // by arrival then the step, if the row is of one record, and the time, if this may be late.
     static final int GROUPING = 0;
     static final int FOLDED_PACKED = 1;
     static final int FOLDED_REJECTED = 2;
@@ -36,6 +39,8 @@ record FoldSpec(int keys, List<KeySet> sets, List<Aggregate> aggregates, int fla
     static final int STATISTICS = -1;
     /** The grouping of the fields of a rejected record. */
     static final int REJECTED_RECORD = -2;
+    /** The grouping of rises: see {@link ArrivalRows}. */
+    static final int RISE = -3;
 
     /**
      * Sizes that do not change a result.
@@ -59,7 +64,8 @@ record FoldSpec(int keys, List<KeySet> sets, List<Aggregate> aggregates, int fla
         return new FoldSpec(
             node.get("keys").asInt(), sets, aggregates, node.get("flag_bits").asInt(), node.get("checks").asInt(),
             node.get("last_counted").asInt(),
-            new Limits(limits.path("block").asInt(256), limits.path("bytes").asLong(Long.MAX_VALUE), limits.path("hash_mask").asLong(-1)));
+            new Limits(limits.path("block").asInt(256), limits.path("bytes").asLong(Long.MAX_VALUE), limits.path("hash_mask").asLong(-1)),
+            ArrivalSpec.of(node.path("arrival")));
     }
 
     private static KeySet set(JsonNode node) {
@@ -88,7 +94,8 @@ record FoldSpec(int keys, List<KeySet> sets, List<Aggregate> aggregates, int fla
         for (Aggregate aggregate : aggregates) {
             schema = schema.add(aggregate.name(), DataTypes.LongType);
         }
-        return schema.add("max_event_time", DataTypes.LongType).add("age_ms", DataTypes.LongType);
+        schema = schema.add("max_event_time", DataTypes.LongType).add("age_ms", DataTypes.LongType);
+        return arrival == null ? schema : schema.add("step", DataTypes.LongType).add("time", DataTypes.LongType);
     }
 
     /** Returns by key whether judged records have a text, and not the position of the record. */
@@ -128,5 +135,9 @@ record FoldSpec(int keys, List<KeySet> sets, List<Aggregate> aggregates, int fla
 
     int ageOrdinal() {
         return maxEventTimeOrdinal() + 1;
+    }
+
+    int stepOrdinal() {
+        return ageOrdinal() + 1;
     }
 }

@@ -34,8 +34,26 @@ final class FoldedRow {
     }
 
     void putStatistics(long maxEventTime, long age) {
-        putUnlessNull(spec.maxEventTimeOrdinal(), maxEventTime, Aggregate.Join.MAX);
+        putMaxEventTime(maxEventTime);
+        putAge(age);
+    }
+
+    void putMaxEventTime(long time) {
+        putUnlessNull(spec.maxEventTimeOrdinal(), time, Aggregate.Join.MAX);
+    }
+
+    void putAge(long age) {
         row.setLong(spec.ageOrdinal(), age);
+    }
+
+    /** Puts the step at which a record arrived, and its time. */
+    void putArrival(long step, long time) {
+        putStep(step);
+        row.setLong(spec.stepOrdinal() + 1, time);
+    }
+
+    void putStep(long step) {
+        row.setLong(spec.stepOrdinal(), step);
     }
 
     InternalRow row() {

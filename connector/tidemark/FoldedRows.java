@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * The rows that a task gives: rejected records, and events that are groups of their own, as they come; groups and
+ * The rows that a task gives: rejected records, records that may be late, and events that are groups of their own, as they come; groups and
  * statistics at the end, and whenever there is no memory for more. A row is valid until the next one.
  */
 final class FoldedRows implements Iterator<InternalRow> {
@@ -19,6 +19,7 @@ final class FoldedRows implements Iterator<InternalRow> {
     private final StructType folded;
     private final TaskMemory memory;
     private final RecordRows ofRecord;
+    private final ArrivalRows arrival;
     private TaskGroups groups;
     private Iterator<InternalRow> given = Collections.emptyIterator();
     private boolean isAtEnd;
@@ -32,11 +33,12 @@ final class FoldedRows implements Iterator<InternalRow> {
         memory = new TaskMemory(task.taskMemoryManager(), spec.limits().bytes());
         task.addTaskCompletionListener((TaskCompletionListener) context -> end());
         ofRecord = new RecordRows(spec, judged, folded);
+        arrival = new ArrivalRows(spec, judged, folded);
     }
 
     @Override
     public boolean hasNext() {
-        while (!ofRecord.hasNext() && !given.hasNext()) {
+        while (!ofRecord.hasNext() && !arrival.hasNext() && !given.hasNext()) {
             if (isAtEnd) {
                 end();
                 return false;
@@ -51,7 +53,10 @@ final class FoldedRows implements Iterator<InternalRow> {
         if (!hasNext()) {
             throw new NoSuchElementException();
         }
-        return ofRecord.hasNext() ? ofRecord.next() : given.next();
+        if (ofRecord.hasNext()) {
+            return ofRecord.next();
+        }
+        return arrival.hasNext() ? arrival.next() : given.next();
     }
 
     /** Takes the next record, or gives the groups. */
@@ -62,11 +67,16 @@ final class FoldedRows implements Iterator<InternalRow> {
             groups = isAtEnd ? null : new TaskGroups(spec, judged, memory);
         }
         if (isAtEnd) {
+            arrival.end();
             give();
             return;
         }
         InternalRow record = records.next();
-        ofRecord.begin(record, groups.packed(), groups.add(record));
+        if (arrival.mayBeLate(record)) {
+            ofRecord.beginDoubtful(record, arrival.step(), arrival.time(record));
+            return;
+        }
+        ofRecord.begin(record, groups.packed(), groups.add(record), arrival.step());
         if (memory.isExceeded()) {
             give();
         } else if (groups.isBlockFull()) {

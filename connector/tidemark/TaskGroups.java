@@ -80,7 +80,7 @@ final class TaskGroups {
     int add(InternalRow row) {
         int at = size++;
         int number = packed.number(row.getLong(FoldSpec.PACKED));
-        long age = row.isNullAt(FoldSpec.AGE) ? 0 : Ages.rough(row.getLong(FoldSpec.AGE));
+        long age = Ages.of(row);
         numbers[at] = number;
         ageNumbers[at] = ages.number(age);
         moving[at] = row.isNullAt(FoldSpec.MOVING) ? Aggregate.Join.MAX.neutral : row.getLong(FoldSpec.MOVING);
