@@ -8,7 +8,7 @@ A task of a fold sees one partition in order and gives its part of that function
 Source: Flink, which emits watermarks every 200 ms.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, Self
 
@@ -150,6 +150,12 @@ class ArrivalState:
         ends = np.append(origin if before.last_event is None else before.last_event, own.last)
         last = np.minimum(np.maximum.accumulate(ends)[count], points - 1)
         return np.where(highest == NO_TIME, NO_TIME, highest - delay_ms), last
+
+
+def of_watermarks(watermarks: Longs, value: Callable[[int], int]) -> Longs:
+    """Returns a value for each watermark, computed once for equal ones."""
+    known, which = np.unique(watermarks, return_inverse=True)
+    return np.array([value(watermark) for watermark in known.tolist()], np.int64)[which]
 
 
 def ahead_ms(policy: Policy) -> int:

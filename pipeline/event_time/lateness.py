@@ -116,6 +116,12 @@ def cutoffs(reports: Collection[Report], watermark: int | None) -> Cutoffs:
     )
 
 
+def may_be_partly_late(reports: Collection[Report]) -> bool:
+    """Returns whether an event can be too late for some of its windows, and count in others."""
+    terms = {(report.windows, report.allowed_lateness_ms, report.closed_before_ms) for report in reports}
+    return len(terms) > 1 or any(report.windows.has_overlap for report in reports)
+
+
 class FinalTimes(NamedTuple):
     """Events before `too_late` are too late everywhere. `closed` is by report the last end that is closed."""
 

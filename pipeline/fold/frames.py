@@ -47,7 +47,8 @@ def panes_frame(
 
     `panes` are the starts, in milliseconds since 1970, of all panes in the fold.
     """
-    rows = _counts(folded.where(groups.belongs(consumer, stamp.watermark, F.col)), consumer, groups)
+    in_time_from = lateness.in_time_from(consumer, stamp.watermark)
+    rows = _counts(folded.where(groups.belongs(consumer, in_time_from, F.col)), consumer, groups)
     if groups.adds_up(consumer):
         rows = _added_up(rows, consumer)
     constants: Mapping[str, Any] = {

@@ -54,9 +54,10 @@ class Groupings:
             return self.sets.index(_event_keys(consumer))
         return next(index for index, keys in enumerate(self.sets) if {*consumer.fold_keys} <= {*keys})
 
-    def belongs(self, consumer: Consumer, watermark: int | None, column: Callable[[str], Any]) -> Any:
-        """Condition: a group has the consumer's keys and events, and is not late for it at `watermark` (milliseconds).
+    def belongs(self, consumer: Consumer, in_time_from: Any, column: Callable[[str], Any]) -> Any:
+        """Condition: a group has the consumer's keys and events, and is not late for it.
 
+        Events before `in_time_from` (milliseconds, or a column) are too late, unless flags separate late events.
         `column` returns a column by its name, Spark's or Arrow's; the condition is an expression of the same engine.
         """
         is_own = (column(c.GROUPING) == self.of(consumer)) & is_counted(column(c.CHECK))
@@ -64,7 +65,7 @@ class Groupings:
             is_own &= column(c.FLAGS).isin(sorted(self._fitting(consumer)))
         if consumer.event_ms is not None:
             return is_own  # flags separate late events
-        return is_own & ~lateness.is_too_late(column(c.PANE_START), lateness.in_time_from(consumer, watermark))
+        return is_own & ~lateness.is_too_late(column(c.PANE_START), in_time_from)
 
     def adds_up(self, consumer: Consumer) -> bool:
         """Whether several groups may be one row of a consumer's panes."""

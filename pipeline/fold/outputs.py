@@ -1,6 +1,7 @@
 """Rows of `panes`, `dead_letters` and `event_ids`, made on the driver from the small result of a fold."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pyarrow.compute as pc
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.decoding.wire_format import reasons_by_schema
 from tidemark.pipeline.event_time import lateness, rules
+from tidemark.pipeline.event_time.arrival import of_watermarks
 from tidemark.pipeline.event_time.checks import DETAILS, Check, reason_of
 from tidemark.pipeline.event_time.event_ids import Ids
 from tidemark.pipeline.event_time.field_measures import NUMBERS, SKETCHES, TEXT_OF, TEXTS
@@ -21,6 +23,7 @@ from tidemark.pipeline.fold.rejected_fields import USER
 from tidemark.pipeline.measures import PARTS, Join
 from tidemark.pipeline.sketches import sketch_of
 
+_IN_TIME_FROM: Final = "in_time_from"
 _OPTIONAL_COLUMNS: Final = {
     **dict.fromkeys(PANE_KEYS, pa.string()),
     **dict.fromkeys((c.RECORD_POSITION, c.SESSIONS, c.WINDOW_START_MS, c.WINDOW_END_MS), pa.int64()),
@@ -35,18 +38,29 @@ _OPTIONAL_COLUMNS: Final = {
 def panes(
     folded: pa.Table, consumers: Sequence[Consumer], groups: Groupings, batch: int, watermark: int | None
 ) -> pa.Table:
-    """Returns the partial counts of all consumers, with the batch id and the watermark before it in milliseconds."""
+    """Returns the partial counts of all consumers, with the batch id and the watermark in milliseconds.
+
+    `watermark` is that before the batch; it judges rows if `folded` has no column `watermark` with that of each row.
+    """
     return pa.concat_tables([_panes(folded, consumer, groups, batch, watermark) for consumer in consumers])
 
 
 def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, watermark: int | None) -> pa.Table:
-    rows = _counts(folded.filter(groups.belongs(consumer, watermark, pc.field)), consumer, groups)
+    in_time_from: Any = lateness.in_time_from(consumer, watermark)
+    if c.WATERMARK in folded.column_names:
+        in_time_from = pc.field(_IN_TIME_FROM)
+        by_row = of_watermarks(folded[c.WATERMARK].to_numpy(), partial(lateness.in_time_from, consumer))
+        folded = folded.append_column(_IN_TIME_FROM, pa.array(by_row))
+    rows = _counts(folded.filter(groups.belongs(consumer, in_time_from, pc.field)), consumer, groups)
     rows = _added_up(rows, consumer) if groups.adds_up(consumer) else _with_own_sketches(rows, consumer)
+    closed_until = _constant(lateness.closed_until(consumer, watermark), rows)
+    if c.WATERMARK in rows.column_names:
+        closed_until = pa.array(of_watermarks(rows[c.WATERMARK].to_numpy(), partial(lateness.closed_until, consumer)))
     constants = {
         c.BATCH: _constant(batch, rows),
         c.REPORT: _constant(consumer.name, rows),
         c.WATERMARK: _constant(rules.as_number(watermark), rows),
-        c.CLOSED_UNTIL: _constant(lateness.closed_until(consumer, watermark), rows),
+        c.CLOSED_UNTIL: closed_until,
     }
     nulls = {name: pa.nulls(len(rows), kind) for name, kind in _OPTIONAL_COLUMNS.items()}
     windows = {} if isinstance(consumer, UserTotals) else _window_bounds(rows[c.PANE_START], consumer.windows)
@@ -67,6 +81,7 @@ def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
             **{name: rows[name] for name in _sketched(consumer).values()},
             **{part.name: rows[part.folded] for part in consumer.parts if part.join is not Join.SKETCH},
             c.LATE_EVENTS: pc.if_else(is_late, rows[c.RECORDS], 0),
+            **({c.WATERMARK: rows[c.WATERMARK]} if c.WATERMARK in rows.column_names else {}),
         }
     )
 
@@ -93,11 +108,12 @@ def _with_own_sketches(rows: pa.Table, consumer: Consumer) -> pa.Table:
 
 def _added_up(rows: pa.Table, consumer: Consumer) -> pa.Table:
     """Adds up rows that differ only in keys that the panes of `consumer` lack; values of a sketch become one."""
+    by = [c.PANE_START, *consumer.pane_keys, *({c.WATERMARK} & {*rows.column_names})]
     sketched = _sketched(consumer)
     functions = {part.name: part.join.value for part in consumer.parts if part.name not in sketched}
     functions |= {c.LATE_EVENTS: "sum", **dict.fromkeys(sketched.values(), "list")}
-    groups = rows.group_by([c.PANE_START, *consumer.pane_keys]).aggregate(list(functions.items()))
-    sums = {name: groups[name] for name in (c.PANE_START, *consumer.pane_keys)}
+    groups = rows.group_by(by).aggregate(list(functions.items()))
+    sums = {name: groups[name] for name in by}
     sums |= {name: groups[f"{name}_{function}"] for name, function in functions.items() if function != "list"}
     for name, values in sketched.items():
         sketches = (sketch_of(filter(None, group)) for group in groups[f"{values}_list"].to_pylist())
@@ -127,8 +143,9 @@ def event_ids(ids: Ids, batch: int) -> pa.Table:
 def dead_letters(
     folded: pa.Table, topic: str, batch: int, watermark: int | None, unusable: Mapping[int, str]
 ) -> pa.Table:
-    """Returns rows of `dead_letters`: rejected records with bytes, reason, and the watermark before the batch.
+    """Returns rows of `dead_letters`: rejected records with bytes, reason, and the watermark that judged them.
 
+    `watermark` is that before the batch; it judged all if `folded` has no column `watermark` with that of each record.
     Only the row of a rejected record has an offset. `unusable` are reasons why schemas cannot be used, by schema id.
     """
     rejected = folded.filter(pc.field(c.OFFSET).is_valid())
@@ -144,11 +161,18 @@ def dead_letters(
             c.DETAIL: details,
             c.TOPIC: _constant(topic, rejected),
             c.USER_ID: rejected[USER],
-            c.WATERMARK: _constant(watermark, rejected),
+            c.WATERMARK: _watermarks(rejected, watermark),
             c.BATCH: _constant(batch, rejected),
             **{name: rejected[name] for name in unchanged},
         }
     )
+
+
+def _watermarks(rejected: pa.Table, watermark: int | None) -> Any:
+    if c.WATERMARK not in rejected.column_names:
+        return _constant(watermark, rejected)
+    own = rejected[c.WATERMARK]
+    return pc.if_else(pc.equal(own, rules.NO_WATERMARK), None, own)
 
 
 def _constant(value: Any, rows: pa.Table) -> pa.Array:

@@ -181,8 +181,7 @@ def _late_checks(policy: Policy, time: Column) -> dict[Check, Column]:
     """Returns the checks of `time` against the cutoffs; PARTLY_LATE only if an event can be late for some windows."""
     cutoffs = {Check.TOO_LATE: _TOO_LATE, Check.PARTLY_LATE: _PARTLY_LATE}
     checks = {check: lateness.is_too_late(time, F.col(name)) for check, name in cutoffs.items()}
-    terms = {(report.windows, report.allowed_lateness_ms, report.closed_before_ms) for report in policy.reports}
-    if len(terms) == 1 and not policy.reports[0].windows.has_overlap:
+    if not lateness.may_be_partly_late(policy.reports):
         del checks[Check.PARTLY_LATE]
     return checks
 
