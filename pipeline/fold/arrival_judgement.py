@@ -85,7 +85,8 @@ class _Verdicts:
 def _chosen(doubtful: pa.Table, verdicts: _Verdicts) -> list[pa.Table]:
     """Returns the groups that count a record, its fields if it is late, and its statistics."""
     numbers = pa.array(verdicts.packed(doubtful[GROUP].to_numpy()))
-    rows = doubtful.set_column(doubtful.column_names.index(GROUP), GROUP, numbers)
+    index = doubtful.column_names.index(GROUP)
+    rows = doubtful.set_column(index, doubtful.schema.field(index), numbers)
     is_letter = pc.equal(rows[c.GROUPING], REJECTED_RECORD).to_numpy()
     counts = pa.array(is_counted(verdicts.checks) & ~is_letter)
     is_late = pa.array((verdicts.checks != int(Check.PASSED)) & is_letter)

@@ -32,8 +32,11 @@ REJECTED_RECORD: Final = -2
 class GroupedRecords:
     """Groups the records of batch after batch by the same sets of keys."""
 
-    def __init__(self, groupings: Groupings, consumers: Sequence[Consumer]) -> None:
-        """Groups for the panes of `consumers`, by `groupings` that were made of them."""
+    def __init__(self, groupings: Groupings, consumers: Sequence[Consumer], *, by_arrival: bool = False) -> None:
+        """Groups for the panes of `consumers`, by `groupings` that were made of them.
+
+        `by_arrival` keeps the columns that lateness by arrival needs; `apply` then needs its state.
+        """
         own = [
             [consumer for consumer in consumers if groupings.of(consumer) == index]
             for index in range(len(groupings.sets))
@@ -42,7 +45,8 @@ class GroupedRecords:
         parts = {part.folded: part for part in used}
         self._aggregates = [*dict.fromkeys(aggregate for part in parts.values() for aggregate in part.aggregates)]
         self._inputs = [*dict.fromkeys(aggregate.input for aggregate in self._aggregates)]
-        names = [GROUP, REJECTED, MOVING_TIME, AGE, *groupings.keys, *self._inputs]
+        of_arrival = [c.PARTITION, c.KAFKA_TIMESTAMP, c.TIME] if by_arrival else []
+        names = [GROUP, REJECTED, MOVING_TIME, AGE, *groupings.keys, *self._inputs, *of_arrival]
         self._judged = Selection([*map(F.col, names)])
         self._spec = {
             "keys": len(groupings.keys),
@@ -61,14 +65,15 @@ class GroupedRecords:
         self.part_columns = [_part_column(part, own) for part in parts.values()]
         """The columns of the parts over the rows that `apply` returns."""
 
-    def apply(self, keyed: DataFrame) -> DataFrame:
+    def apply(self, keyed: DataFrame, arrival: Mapping[str, Any] | None = None) -> DataFrame:
         """Returns a row per group and task, per rejected record, and per packed number and rough age.
 
         Columns: `grouping` (the index of the set, or one of the constants), the packed number, the struct of a rejected
         record, the keys, `records`, the aggregates, and for statistics `max_event_time` and `age_ms`. A task with
-        little memory returns a group in several rows.
+        little memory returns a group in several rows. With `arrival` (see `arrival_spec`) records that may be late are
+        rows of their own.
         """
-        return fold_records(self._judged.apply(keyed), self._spec)
+        return fold_records(self._judged.apply(keyed), self._spec | ({} if arrival is None else {"arrival": arrival}))
 
     def _key_set(self, keys: Sequence[str], groupings: Groupings, readers: Sequence[Consumer]) -> dict[str, Any]:
         bits = [groupings.flag_bits(consumer) for consumer in readers]

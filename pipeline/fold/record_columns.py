@@ -60,8 +60,14 @@ class RecordColumns:
         groupings: Groupings,
         to_pseudonym: ToPseudonym | None,
         erased: ErasedRecords | None,
+        *,
+        by_arrival: bool = False,
     ) -> None:
-        """Builds the columns; Raises SetUpError if `schemas` lack a field that events or `policy` need."""
+        """Builds the columns; Raises SetUpError if `schemas` lack a field that events or `policy` need.
+
+        `by_arrival` keeps what the operator needs to judge by arrival: also the fields of records that are in time.
+        """
+        self._by_arrival = by_arrival
         self._reports = policy.reports
         self._partitions = partitions
         self._groupings = groupings
@@ -81,10 +87,7 @@ class RecordColumns:
         self._conditions = condition_names(policy)
         self._read(events, policy, keeps_fields=to_pseudonym is not None)
         time = time_of(policy, F.col(NOW))
-        check = check_of(schemas, policy, _late_checks(policy, time), F.col(NOW))
-        check = erased.check(check) if erased else check
-        if policy.leaves_out_kinds:
-            check = F.when(F.col(c.EVENT_TYPE) == UNKNOWN_TYPE, int(Check.OTHER_KIND)).otherwise(check)
+        check = self._check_of(schemas, policy, time)
         self._judged = Selection([F.col("*"), time.alias(c.TIME), check.alias(c.CHECK)])
         keyed = [*self._group_columns(), *self._measured_columns(policy), *ids]
         position = F.when(F.col(c.CHECK) != int(Check.PASSED), record_position()).alias(POSITION)
@@ -113,6 +116,14 @@ class RecordColumns:
             others, events.columns, events.names, self._conditions, own_values(policy), keeps_fields=keeps_fields
         )
 
+    def _check_of(self, schemas: EventSchemas, policy: Policy, time: Column) -> Column:
+        """Returns the code of the first check that a record with this `time` fails, also those that are no fault."""
+        check = check_of(schemas, policy, _late_checks(policy, time), F.col(NOW))
+        check = self._erased.check(check) if self._erased else check
+        if policy.leaves_out_kinds:
+            check = F.when(F.col(c.EVENT_TYPE) == UNKNOWN_TYPE, int(Check.OTHER_KIND)).otherwise(check)
+        return check
+
     def _group_columns(self) -> list[Column]:
         """Returns the packed number, the keys, and the stored fields of a rejected record."""
         check, of_panes = F.col(c.CHECK), self._groupings
@@ -123,10 +134,12 @@ class RecordColumns:
         columns = {c.RECORD_POSITION: record_position(), c.USER_ID: user}
         columns |= {name: self._to_pseudonym(F.col(name)).alias(name) for name in self._personal}
         keys = [columns.get(key, F.col(key)) for key in of_panes.keys]
+        # By arrival the operator decides which records are in time.
+        without_fields = [each for each in NOT_REJECTED if each != Check.PASSED or not self._by_arrival]
         return [
             packed(pane, self._partitions, [self._conditions.get(flag, flag) for flag in of_panes.flags]).alias(GROUP),
             *keys,
-            F.when(~check.isin(*NOT_REJECTED), stored).alias(REJECTED),
+            F.when(~check.isin(*without_fields), stored).alias(REJECTED),
         ]
 
     def _stored_fields(self) -> Mapping[str, Column]:
@@ -147,6 +160,7 @@ class RecordColumns:
             (F.col(NOW) - F.col(c.KAFKA_TIMESTAMP)).alias(AGE),
             F.col(c.TIME),
             *counted_columns(policy.field_measures),
+            *([F.col(c.PARTITION), F.col(c.KAFKA_TIMESTAMP)] if self._by_arrival else []),
         ]
 
 
