@@ -24,7 +24,7 @@ final class ArrivalLane {
     /** The first step of the rise that has not ended. */
     private long first = NONE;
     /** What arrived at the step. */
-    private long ofStep;
+    private long ofStep = NONE;
     private boolean hasEvent;
 
     ArrivalLane(int partition, ArrivalSpec spec, Queue<Rise> rises) {
@@ -36,13 +36,11 @@ final class ArrivalLane {
         highest = before.highest();
         lastEvent = before.lastEvent();
         ahead = spec.watermark();
-        ofStep = before.pending();
-        hasEvent = before.hasPending();
     }
 
     /** Takes a record, with the time that it moves the watermark to, or {@link ArrivalSpec#NONE}. */
     void arrive(long timestamp, boolean isEvent, long moving) {
-        long arrival = Math.floorDiv(timestamp, spec.stepMs());
+        long arrival = Math.min(Math.floorDiv(timestamp, spec.stepMs()), spec.last());
         if (arrival > step) {
             endStep();
             step = arrival;

@@ -9,7 +9,7 @@ Source: Flink, which emits watermarks every 200 ms.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Self
 
 import numpy as np
@@ -28,7 +28,7 @@ class ArrivalRows(NamedTuple):
 
     `partition` has events at the steps `first` and `last`, and between them no silence of the idle timeout. The highest
     trusted time up to each of these steps is `highest`, in milliseconds (`NO_TIME` without one). Every event of a batch
-    is in a row. Rows of a partition do not overlap, but if a batch ends within a step, the next may repeat this step.
+    is in a row. Rows of a partition do not overlap.
     """
 
     partition: Longs
@@ -45,9 +45,6 @@ class ArrivalRows(NamedTuple):
         """Returns some of the rows."""
         return ArrivalRows(*(column[which] for column in self))
 
-    def concat(self, others: "ArrivalRows") -> "ArrivalRows":
-        """Returns these rows and others."""
-        return ArrivalRows(*map(np.concatenate, zip(self, others, strict=True)))
 
 
 NO_ROWS: Final = ArrivalRows.of([])
@@ -65,7 +62,7 @@ class Arrived:
 class ArrivalState:
     """What the records of all steps before `step` left behind: everything on which later watermarks depend.
 
-    Every record of a later batch arrives at `step` or later; a Kafka timestamp below it counts as `step`.
+    Every record of a later batch arrives at `step` or later: a Kafka timestamp below it counts as `step`.
     """
 
     partitions: Mapping[int, Arrived]
@@ -73,15 +70,12 @@ class ArrivalState:
     watermark: int | None = None
     origin: int | None = None
     """The step of the first event of the topic: a partition without events is idle one timeout after it."""
-    pending: ArrivalRows = field(default=NO_ROWS)
-    """Rows of `step` itself, if the last batch ended within it."""
 
     def watermarks(self, rows: ArrivalRows, steps: Longs, policy: Policy) -> Longs:
         """Returns W at each of `steps`, given the rows of the batch; `NO_TIME` without a watermark.
 
         The steps are at or after `step`, in any order. All records of lower steps must have been read.
         """
-        rows = self.pending.concat(rows)
         # Between rows W rises only because partitions become idle: the next point finds them so.
         points = np.unique(np.concatenate([rows.first, steps]))
         risen = np.maximum.accumulate(self._candidates(rows, points, policy)) if len(points) else points
@@ -91,25 +85,20 @@ class ArrivalState:
     def after(self, rows: ArrivalRows, step: int, policy: Policy) -> "ArrivalState":
         """Returns the state before `step`, given the rows of a batch that has all records of lower steps."""
         watermark = int(self.watermarks(rows, np.array([step]), policy)[0])
-        rows = self.pending.concat(rows)
-        settled = rows.where(rows.first < step)
-        begun = rows.where(rows.last >= step)
-        partitions = {number: self._arrived(number, settled, step) for number in self.partitions}
+        partitions = {number: self._arrived(number, rows) for number in self.partitions}
         return replace(
             self,
             partitions=partitions,
             step=step,
             watermark=None if watermark == NO_TIME else watermark,
-            origin=self._origin(settled),
-            pending=begun._replace(first=np.maximum(begun.first, step)),
+            origin=self._origin(rows),
         )
 
-    def _arrived(self, partition: int, rows: ArrivalRows, step: int) -> Arrived:
+    def _arrived(self, partition: int, rows: ArrivalRows) -> Arrived:
         before, own = self.partitions[partition], rows.where(rows.partition == partition)
         if not len(own.first):
             return before
-        last = min(int(own.last.max()), step - 1)
-        return Arrived(max(before.highest, int(own.highest.max())), last)
+        return Arrived(max(before.highest, int(own.highest.max())), int(own.last.max()))
 
     def _origin(self, rows: ArrivalRows) -> int | None:
         return int(rows.first.min()) if self.origin is None and len(rows.first) else self.origin
@@ -124,7 +113,7 @@ class ArrivalState:
             return nothing
         lowest, of_last, newest = np.full(len(points), rules.NEVER), nothing, nothing
         for partition in self.partitions:
-            own_watermark, last = self._of_partition(partition, rows, points, policy.strategy.delay_ms, origin)
+            own_watermark, last = self._of_partition(partition, rows, points, policy.strategy.event_delay_ms, origin)
             is_active = (points - last) * STEP_MS < policy.idle_timeout_ms
             lowest = np.where(is_active, np.minimum(lowest, own_watermark), lowest)
             equal = np.where(last == newest, np.minimum(of_last, own_watermark), of_last)
@@ -150,6 +139,13 @@ class ArrivalState:
         ends = np.append(origin if before.last_event is None else before.last_event, own.last)
         last = np.minimum(np.maximum.accumulate(ends)[count], points - 1)
         return np.where(highest == NO_TIME, NO_TIME, highest - delay_ms), last
+
+
+class Span(NamedTuple):
+    """A batch by arrival: what the batches before it left, and the step before which it has all further records."""
+
+    before: ArrivalState
+    until: int
 
 
 def of_watermarks(watermarks: Longs, value: Callable[[int], int]) -> Longs:

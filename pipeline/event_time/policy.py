@@ -50,6 +50,15 @@ class AllIdle(StrEnum):
     """The watermark follows the clock, so the last windows of a quiet topic are published."""
 
 
+class JudgedBy(StrEnum):
+    """The watermark that decides whether a record is late."""
+
+    BATCH = "batch"
+    """The one from before its batch: what is late depends on where the topic was cut into batches."""
+    ARRIVAL = "arrival"
+    """The one at its arrival: the same topic gives the same tables in any batches."""
+
+
 Consumer = Report | UserTotals
 """A reader of panes."""
 
@@ -65,6 +74,7 @@ class Policy:
     totals: UserTotals | None = None
     time_of: TimeOf = TimeOf.EVENT
     all_idle: AllIdle = AllIdle.HOLD
+    judged: JudgedBy = JudgedBy.BATCH
     max_ahead_ms: int | None = None
     """Limit for events ahead of the service's clock; None for no limit."""
     max_age_ms: int | None = None
@@ -84,6 +94,11 @@ class Policy:
     """Whether other events than visits and clicks may count, or could in an earlier epoch of the warehouse."""
     leaves_out_tombstones: bool = False
     """Whether records without a value are left out; otherwise they are malformed."""
+
+    @property
+    def by_arrival(self) -> bool:
+        """Whether records are judged by the watermark at their arrival."""
+        return self.judged is JudgedBy.ARRIVAL
 
     @property
     def consumers(self) -> tuple[Consumer, ...]:

@@ -29,6 +29,11 @@ class Strategy(ABC):
     def delay_ms(self) -> int:
         """How far the watermark trails what moves it: events, or the clock, also while all partitions are idle."""
 
+    @property
+    def event_delay_ms(self) -> int:
+        """How far the watermark trails the highest time of the events that may move it."""
+        return self.delay_ms
+
     @abstractmethod
     def watermark(self, max_event_time: int | None, now: int) -> int | None:
         """Returns the watermark of a partition; None if nothing has moved it yet.
@@ -63,6 +68,11 @@ class Punctuated(Strategy):
     delay_ms: int = 0
 
     kind: ClassVar[str] = "punctuated"
+
+    @property
+    def event_delay_ms(self) -> int:
+        """A marker says that no older event follows."""
+        return 0
 
     def watermark(self, max_event_time: int | None, now: int) -> int | None:  # noqa: ARG002 - no clock moves it
         """Returns None before the first marker."""

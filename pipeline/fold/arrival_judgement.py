@@ -4,8 +4,6 @@ Its result has the rows that Spark would give if it had known each record's wate
 whose records are judged by the watermark from before the batch.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,41 +14,39 @@ from tidemark.pipeline.event_time.arrival import ArrivalRows, ArrivalState, of_w
 from tidemark.pipeline.event_time.checks import Check, is_counted
 from tidemark.pipeline.event_time.event_ids import Longs
 from tidemark.pipeline.event_time.policy import Policy
-from tidemark.pipeline.fold.arrival_spec import RISE, STEP, rises_of
+from tidemark.pipeline.fold.arrival_spec import RISE, STEP
 from tidemark.pipeline.fold.grouped_records import REJECTED_RECORD, STATISTICS
 from tidemark.pipeline.fold.grouping_sets import Groupings
 from tidemark.pipeline.fold.packed import CHECKS, GROUP
 from tidemark.pipeline.fold.rejected_fields import REJECTED
 
 
-class Judged(NamedTuple):
-    """Packed rows with the watermark of each, and when the highest times of the batch arrived."""
+class Judgement:
+    """Judges the packed rows of a batch, all at once or in chunks."""
 
-    rows: pa.Table
-    """Packed rows without rises, and with `watermark` (`NO_TIME` without one).
+    def __init__(self, before: ArrivalState, rises: ArrivalRows, policy: Policy, groupings: Groupings) -> None:
+        """`before` is what earlier batches left, `rises` are those of the batch."""
+        self.rises = rises
+        self._before, self._policy, self._groupings = before, policy, groupings
 
-    It is that of the step for a row of one record, else that from before the batch.
-    """
-    rises: ArrivalRows
+    def of(self, packed: pa.Table) -> pa.Table:
+        """Returns the rows without rises, and with the `watermark` that judged each (`NO_TIME` without one).
 
-
-def judged(packed: pa.Table, state: ArrivalState, policy: Policy, groupings: Groupings) -> Judged:
-    """Judges the records of a batch that may be late, whose `packed` rows have `step` and `time`.
-
-    `state` is that before the batch.
-    """
-    rises, rows = rises_of(packed), packed.filter(pc.not_equal(packed[c.GROUPING], RISE))
-    steps = pc.fill_null(rows[STEP], state.step).to_numpy()
-    known, which = np.unique(steps, return_inverse=True)
-    watermarks = state.watermarks(rises, known, policy)[which]
-    is_doubtful = rows[c.TIME].is_valid()
-    rows = rows.append_column(c.WATERMARK, pa.array(watermarks))
-    certain, doubtful = (rows.filter(each).drop_columns([c.TIME]) for each in (pc.invert(is_doubtful), is_doubtful))
-    if not len(doubtful):
-        return Judged(certain, rises)
-    times = rows[c.TIME].filter(is_doubtful).to_numpy()
-    verdicts = _Verdicts(times, watermarks[is_doubtful.to_numpy()], policy, groupings)
-    return Judged(pa.concat_tables([certain, *_chosen(doubtful, verdicts)]), rises)
+        A row of one record has that of its step, others have that from before the batch. Records that may be late have
+        `step` and `time`.
+        """
+        rows = packed.filter(pc.not_equal(packed[c.GROUPING], RISE))
+        steps = pc.fill_null(rows[STEP], self._before.step).to_numpy()
+        known, which = np.unique(steps, return_inverse=True)
+        watermarks = self._before.watermarks(self.rises, known, self._policy)[which]
+        is_doubtful = rows[c.TIME].is_valid()
+        rows = rows.append_column(c.WATERMARK, pa.array(watermarks))
+        certain, doubtful = (rows.filter(each).drop_columns([c.TIME]) for each in (pc.invert(is_doubtful), is_doubtful))
+        if not len(doubtful):
+            return certain
+        times = rows[c.TIME].filter(is_doubtful).to_numpy()
+        verdicts = _Verdicts(times, watermarks[is_doubtful.to_numpy()], self._policy, self._groupings)
+        return pa.concat_tables([certain, *_chosen(doubtful, verdicts)])
 
 
 class _Verdicts:

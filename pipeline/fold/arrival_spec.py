@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import rules
-from tidemark.pipeline.event_time.arrival import NO_TIME, STEP_MS, ArrivalRows, ArrivalState, ahead_ms
+from tidemark.pipeline.event_time.arrival import NO_TIME, STEP_MS, ArrivalRows, ArrivalState, Span, ahead_ms
 from tidemark.pipeline.event_time.checks import Check, verdict_of
 from tidemark.pipeline.event_time.policy import Policy, Verdict
 from tidemark.pipeline.fold.packed import GROUP
@@ -28,29 +28,30 @@ _EVENT_CHECKS: Final = sum(
 """The checks of records that end a silence, as bits."""
 
 
-def arrival_spec(state: ArrivalState, policy: Policy) -> Mapping[str, Any]:
-    """Returns the fields of `ArrivalSpec.java` for the batch after `state`."""
+def arrival_spec(span: Span, policy: Policy) -> Mapping[str, Any]:
+    """Returns the fields of `ArrivalSpec.java` for a batch."""
+    state = span.before
     return {
         "step_ms": STEP_MS,
         "idle_ms": policy.idle_timeout_ms,
-        "delay_ms": policy.strategy.delay_ms,
+        "delay_ms": policy.strategy.event_delay_ms,
         "by_clock": policy.strategy.by_clock,
         "ahead_ms": ahead_ms(policy),
         "last_timed": int(Check.TOO_LATE),
         "event_checks": _EVENT_CHECKS,
         "step": state.step,
+        "last": span.until - 1,
         "watermark": rules.as_number(state.watermark),
         "partitions": [_partition(number, state) for number in state.partitions],
     }
 
 
 def _partition(number: int, state: ArrivalState) -> Mapping[str, Any]:
-    arrived, pending = state.partitions[number], state.pending.where(state.pending.partition == number)
+    arrived = state.partitions[number]
     return {
         "partition": number,
         "highest": arrived.highest,
         "last_event": state.origin if arrived.last_event is None else arrived.last_event,
-        "pending": int(pending.highest.max()) if len(pending.first) else None,
     }
 
 

@@ -13,13 +13,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidemark.pipeline import columns as c
-from tidemark.pipeline.event_time.arrival import ArrivalState
+from tidemark.pipeline.event_time.arrival import ArrivalRows, ArrivalState, Span
 from tidemark.pipeline.event_time.event_ids import Longs
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.event_time.tallies import Statistic
 from tidemark.pipeline.fold import driver_chunks
-from tidemark.pipeline.fold.arrival_judgement import Judged, judged
-from tidemark.pipeline.fold.arrival_spec import STEP, arrival_spec
+from tidemark.pipeline.fold.arrival_judgement import Judgement
+from tidemark.pipeline.fold.arrival_spec import RISE, STEP, arrival_spec
 from tidemark.pipeline.fold.duplicates import REPEATED, with_repeated
 from tidemark.pipeline.fold.erased_records import ErasedRecords
 from tidemark.pipeline.fold.grouped_records import REJECTED_RECORD, GroupedRecords
@@ -45,15 +45,13 @@ class FoldPlan:
         to_pseudonym: ToPseudonym | None = None,
         erased: ErasedRecords | None = None,
         chunk_bytes: int = STANDARD.chunk_bytes,
-        *,
-        by_arrival: bool = False,
     ) -> None:
         """Plans to read the fields that every event needs and those that `policy` names; Kafka has `partitions`.
 
         `to_pseudonym` replaces users, and rejected records by what may be stored of them. Records of users in `erased`
         are rejected, and only their positions are stored. The driver takes rows in chunks of about `chunk_bytes`.
-        With `by_arrival` it judges the records that may be late: `packed` needs the state before the batch, and
-        `judged` follows it. Raises SetUpError if `schemas` lack a field.
+        If `policy` judges by arrival, `packed` needs the batch's span, and the driver judges what may be late by
+        `judgement`. Raises SetUpError if `schemas` lack a field.
         """
         self.chunk_bytes = chunk_bytes
         self.partitions = partitions
@@ -61,11 +59,11 @@ class FoldPlan:
         self._to_pseudonym = to_pseudonym
         self.consumers = policy.consumers
         self.groupings = found = groupings(policy.consumers)
-        self._policy, self._by_arrival = policy, by_arrival
-        self._records = RecordColumns(schemas, policy, partitions, found, to_pseudonym, erased, by_arrival=by_arrival)
-        self._grouped = GroupedRecords(found, policy.consumers, by_arrival=by_arrival)
+        self._policy = policy
+        self._records = RecordColumns(schemas, policy, partitions, found, to_pseudonym, erased)
+        self._grouped = GroupedRecords(found, policy.consumers, by_arrival=policy.by_arrival)
         names = [*found.keys, c.RECORDS, c.MAX_EVENT_TIME, c.AGE_MS]
-        of_arrival = [F.col(STEP), F.col(c.TIME)] if by_arrival else []
+        of_arrival = [F.col(STEP), F.col(c.TIME)] if policy.by_arrival else []
         group = [F.col(c.GROUPING), F.col(GROUP), boxed()]
         self._packed = Selection([*group, *map(F.col, names), *self._grouped.part_columns, *of_arrival])
         numbers, unchanged = unpacked(found, partitions), map(F.col, [*names, *self._grouped.part_names])
@@ -80,8 +78,7 @@ class FoldPlan:
         """Returns this plan if it was made of these, else one that is."""
         if self._made_of == (schemas, policy, partitions, erased):
             return self
-        same = (self._to_pseudonym, erased, self.chunk_bytes)
-        return FoldPlan(schemas, policy, partitions, *same, by_arrival=self._by_arrival)
+        return FoldPlan(schemas, policy, partitions, self._to_pseudonym, erased, self.chunk_bytes)
 
     @property
     def decoding_plan(self) -> str:
@@ -112,18 +109,18 @@ class FoldPlan:
         changed[REJECTED] = F.when(is_first, F.col(REJECTED))
         return with_repeated(keyed, positions).withColumns(changed)
 
-    def packed(self, keyed: DataFrame, arrived: ArrivalState | None = None) -> DataFrame:
+    def packed(self, keyed: DataFrame, span: Span | None = None) -> DataFrame:
         """Returns the second half: the rows of `unpacked` in fewer and narrower columns, which are cached and sent.
 
-        Flags, check, partition and pane are one number; the fields of a rejected record are a list of one struct. By
-        arrival, `arrived` is the state before the batch.
+        Flags, check, partition and pane are one number; the fields of a rejected record are a list of one struct.
+        `span` is the batch's if records are judged by arrival.
         """
-        arrival = None if arrived is None else arrival_spec(arrived, self._policy)
+        arrival = None if span is None else arrival_spec(span, self._policy)
         return self._packed.apply(self._grouped.apply(keyed, arrival))
 
-    def judged(self, packed: pa.Table, arrived: ArrivalState) -> Judged:
-        """Judges by arrival the packed rows that the driver has; `arrived` is the state before the batch."""
-        return judged(packed, arrived, self._policy, self.groupings)
+    def judgement(self, before: ArrivalState, rises: ArrivalRows) -> Judgement:
+        """Returns the judgement by arrival of packed rows that the driver has, given the `rises` of the batch."""
+        return Judgement(before, rises, self._policy, self.groupings)
 
     def unpacked(self, packed: DataFrame) -> DataFrame:
         """Returns a row per (grouping, flags, check, partition, pane, keys), per rejected record, and per statistic.

@@ -85,7 +85,8 @@ def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
         checks[Check.AGE] = rules.is_too_old(own_time, arrival, policy.max_age_ms)
     if policy.max_ahead_ms is not None and policy.time_of is not TimeOf.PROCESSING:
         # The Kafka timestamp may come from the same wrong clock.
-        checks[Check.AHEAD_OF_CLOCK] = rules.is_future(time_of(policy, now), now, policy.max_ahead_ms)
+        clock = F.least(arrival, now) if policy.by_arrival else now
+        checks[Check.AHEAD_OF_CLOCK] = rules.is_future(time_of(policy, now), clock, policy.max_ahead_ms)
     return checks
 
 

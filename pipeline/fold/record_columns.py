@@ -60,14 +60,9 @@ class RecordColumns:
         groupings: Groupings,
         to_pseudonym: ToPseudonym | None,
         erased: ErasedRecords | None,
-        *,
-        by_arrival: bool = False,
     ) -> None:
-        """Builds the columns; Raises SetUpError if `schemas` lack a field that events or `policy` need.
-
-        `by_arrival` keeps what the operator needs to judge by arrival: also the fields of records that are in time.
-        """
-        self._by_arrival = by_arrival
+        """Builds the columns; Raises SetUpError if `schemas` lack a field that events or `policy` need."""
+        self._by_arrival = policy.by_arrival
         self._reports = policy.reports
         self._partitions = partitions
         self._groupings = groupings
@@ -160,7 +155,7 @@ class RecordColumns:
             (F.col(NOW) - F.col(c.KAFKA_TIMESTAMP)).alias(AGE),
             F.col(c.TIME),
             *counted_columns(policy.field_measures),
-            *([F.col(c.PARTITION), F.col(c.KAFKA_TIMESTAMP)] if self._by_arrival else []),
+            *([F.col(c.PARTITION), _trusted_timestamp(policy)] if self._by_arrival else []),
         ]
 
 
@@ -198,6 +193,13 @@ def _late_checks(policy: Policy, time: Column) -> dict[Check, Column]:
     if not lateness.may_be_partly_late(policy.reports):
         del checks[Check.PARTLY_LATE]
     return checks
+
+
+def _trusted_timestamp(policy: Policy) -> Column:
+    """Returns the Kafka timestamp of a record, 0 if it cannot be trusted: then the record arrived with those before."""
+    own = F.col(c.KAFKA_TIMESTAMP)
+    is_trusted = rules.is_arrival(own, F.col(NOW), policy.max_age_ms)
+    return F.when(is_trusted, own).otherwise(0).alias(c.KAFKA_TIMESTAMP)
 
 
 def _moving_time(policy: Policy) -> Column:

@@ -21,7 +21,7 @@ from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.dimensions import MOST, Dimension
 from tidemark.pipeline.event_time.field_measures import FieldMeasure
 from tidemark.pipeline.event_time.malformed import MalformedLimit
-from tidemark.pipeline.event_time.policy import AllIdle, Policy, TimeOf
+from tidemark.pipeline.event_time.policy import AllIdle, JudgedBy, Policy, TimeOf
 from tidemark.pipeline.event_time.reports import KEYS, Report
 from tidemark.pipeline.event_time.strategies import Bounded, Punctuated, Strategy, TimeLag
 from tidemark.pipeline.event_time.table_retention import TableRetention
@@ -106,6 +106,9 @@ class TimeSettings(Section):
     """With `time_lag`: difference between the clock and the watermark."""
     all_idle: AllIdle = AllIdle.HOLD
     """While every partition is idle the watermark stays (`hold`), or follows the clock minus the bound (`advance`)."""
+    judged: JudgedBy = JudgedBy.BATCH
+    """Which watermark decides what is late: that from before the record's batch (`batch`), or that at its arrival
+    (`arrival`): then the same topic gives the same tables, however it is cut into batches."""
     interval: PositiveDuration = timedelta(seconds=1)
     """How often idleness and the clock are checked while no data arrives; with data every batch checks them."""
     bound: Duration = timedelta(seconds=10)
@@ -127,6 +130,15 @@ class TimeSettings(Section):
     def _marker_belongs_to_punctuated(self) -> Self:
         if (self.strategy == "punctuated") != bool(self.marker):
             raise ValueError("strategy punctuated and a marker belong together: set both or neither")
+        return self
+
+    @model_validator(mode="after")
+    def _arrival_judges_times_that_stay(self) -> Self:
+        if self.judged is JudgedBy.ARRIVAL and self.of is TimeOf.PROCESSING:
+            raise ValueError(
+                "judged arrival gives the same tables each time the topic is read, but with of processing the time of "
+                "a record is when it was read: set judged to batch, or of to ingestion"
+            )
         return self
 
     def watermark_strategy(self) -> Strategy:
@@ -406,6 +418,7 @@ class Settings(BaseSettings):
             totals=UserTotals(*map(milliseconds, (self.totals.gap, self.totals.every))) if self.totals else None,
             time_of=self.time.of,
             all_idle=self.time.all_idle,
+            judged=self.time.judged,
             max_age_ms=None if self.time.max_age is None else milliseconds(self.time.max_age),
             caps_watermark=self.time.max_ahead_of_clock is not None and self.time.of is not TimeOf.PROCESSING,
             max_ahead_ms=None if self.time.max_ahead_of_clock is None else milliseconds(self.time.max_ahead_of_clock),

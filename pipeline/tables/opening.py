@@ -14,7 +14,7 @@ from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.dimensions import Dimension, Type
 from tidemark.pipeline.event_time.field_measures import FieldMeasure, Function
-from tidemark.pipeline.event_time.policy import AllIdle, Policy, TimeOf
+from tidemark.pipeline.event_time.policy import AllIdle, JudgedBy, Policy, TimeOf
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.strategies import STRATEGIES
 from tidemark.pipeline.event_time.user_totals import UserTotals
@@ -198,6 +198,7 @@ def _policy_from_json(plain: Mapping[str, Any]) -> Policy:
         "totals": UserTotals(**plain["totals"]) if plain["totals"] else None,
         "time_of": TimeOf(plain["time_of"]),
         "all_idle": AllIdle(plain["all_idle"]),
+        "judged": JudgedBy(plain.get("judged", JudgedBy.BATCH)),
     }
     return Policy(**_of_fields(Policy, {**plain, **read}))
 

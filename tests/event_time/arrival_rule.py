@@ -72,6 +72,8 @@ class Lane:
     number: int
     state: ArrivalState
     policy: Policy
+    last: int = rules.NEVER
+    """The last step of the batch: what arrived later, by a clock that is ahead, counts as if at it."""
     rows: list[Row] = field(default_factory=list)
     """Finished rows of `ArrivalRows`."""
 
@@ -82,20 +84,17 @@ class Lane:
             self.last_event = self.state.origin
         self.ahead = rules.as_number(self.state.watermark)
         self.first: int | None = None
-        # W at `state.step` is known. What the batch before had of this step counts from the next step on.
-        pending = self.state.pending.where(self.state.pending.partition == self.number)
-        self.has_event = len(pending.first) > 0
-        self.of_step = int(pending.highest.max()) if self.has_event else NO_TIME
+        self.has_event, self.of_step = False, NO_TIME
 
     def arrive(self, record: Record) -> bool:
         """Returns whether the record is certainly not late at its step, `step`."""
-        step = max(self.step, record.kafka_timestamp // STEP_MS)
+        step = max(self.step, min(record.kafka_timestamp // STEP_MS, self.last))
         if step > self.step:
             self.fold()
             self.step = step
             if self.last_event is None or self.is_silent(step):
                 # The others may have moved W while this partition did not count: by times of lower steps.
-                self.ahead = max(self.ahead, step * STEP_MS + ahead_ms(self.policy) - self.policy.strategy.delay_ms)
+                self.ahead = max(self.ahead, step * STEP_MS + ahead_ms(self.policy) - self.policy.strategy.event_delay_ms)
         self.has_event |= record.is_event
         if record.moves:
             self.of_step = max(self.of_step, moving_time(record.time, step, self.policy))
@@ -107,7 +106,7 @@ class Lane:
         strategy = self.policy.strategy
         if strategy.by_clock:
             return max(self.ahead, self.step * STEP_MS - strategy.delay_ms)
-        return max(self.ahead, NO_TIME if self.highest == NO_TIME else self.highest - strategy.delay_ms)
+        return max(self.ahead, NO_TIME if self.highest == NO_TIME else self.highest - strategy.event_delay_ms)
 
     def is_silent(self, step: int) -> bool:
         assert self.last_event is not None

@@ -15,8 +15,8 @@ from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.strategies import Bounded, Punctuated, Strategy, TimeLag
 from tidemark.pipeline.event_time.windows.grid import Grid
 
-Cut = tuple[int, Sequence[float]]
-"""The step that a batch reaches, and the shares of the records of this step that it has, by partition."""
+Cut = int
+"""The step before which a batch has all records."""
 Watermarks = dict[tuple[int, int], int | None]
 
 
@@ -98,13 +98,11 @@ def in_batches(
     arrived = [[step for step, _ in steps_of(records)] for records in topic]
     places, watermarks, certain = [0] * len(topic), Watermarks(), list[tuple[int, int]]()
     end = max((steps[-1] for steps in arrived if steps), default=-1) + 1
-    for step, shares in [*((step, shares) for step, shares in cuts if step < end), (end, [0.0] * len(topic))]:
+    for step in [*(step for step in cuts if step < end), end]:
         rows, doubtful = list[tuple[int, int, int, int]](), list[tuple[int, int, int]]()
         for number, records in enumerate(topic):
             lane, start = Lane(number, state, policy), places[number]
-            steps = arrived[number]
-            lower, upper = int(np.searchsorted(steps, step)), int(np.searchsorted(steps, step + 1))
-            places[number] = max(start, lower + int((upper - lower) * shares[number]))
+            places[number] = int(np.searchsorted(arrived[number], step))
             for index in range(start, places[number]):
                 if lane.arrive(records[index]):
                     certain.append((number, index))
@@ -136,7 +134,7 @@ def random_partition(chance: Random) -> list[Record]:
 
 def random_policy(chance: Random) -> Policy:
     strategy: Strategy = chance.choice(
-        [Bounded(chance.choice([0, 500, 3_000]))] * 4 + [Punctuated("marker"), TimeLag(2_000)]
+        [Bounded(chance.choice([0, 500, 3_000]))] * 4 + [Punctuated("marker", 700), TimeLag(2_000)]
     )
     policy = policy_of(strategy, chance.choice([STEP_MS + 1, 1_000, 5_000, 30_000]))
     return replace(
@@ -151,10 +149,8 @@ def random_policy(chance: Random) -> Policy:
 
 
 def random_cuts(chance: Random, topic: Topic) -> list[Cut]:
-    """Returns cuts of which half are within a step: some partitions then have records of it, others do not yet."""
     known = sorted({step + chance.choice([0, 0, 1]) for records in topic for step, _ in steps_of(records)})
-    steps = chance.sample(known, min(len(known), chance.choice([0, 1, 3, 20, 100])))
-    return [(step, [chance.choice([0, 0, chance.random(), 1]) for _ in topic]) for step in sorted(steps)]
+    return sorted(chance.sample(known, min(len(known), chance.choice([0, 1, 3, 20, 100]))))
 
 
 def policy_of(strategy: Strategy, idle_timeout_ms: int) -> Policy:

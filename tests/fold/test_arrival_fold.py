@@ -18,9 +18,10 @@ from tests.support.folded import NOW
 from tests.support.seeds import SEED
 from tests.support.topic_writer import value_of
 from tidemark.pipeline.decoding.decode import decoded
-from tidemark.pipeline.event_time.arrival import ArrivalState, Arrived
-from tidemark.pipeline.event_time.policy import Policy
+from tidemark.pipeline.event_time.arrival import ArrivalState, Arrived, Span
+from tidemark.pipeline.event_time.policy import JudgedBy, Policy
 from tidemark.pipeline.event_time.strategies import Bounded
+from tidemark.pipeline.fold.arrival_spec import rises_of
 from tidemark.pipeline.fold.fold_plan import FoldPlan
 from tidemark.pipeline.fold.record_columns import BatchContext
 from tidemark.pipeline.runtime.spark import spark_session
@@ -48,7 +49,7 @@ def test_any_cut_gives_the_panes_dead_letters_and_counts_of_the_rule(spark: Spar
     topic = random_topic(chance)
     while sum(map(len, topic)) < 60:
         topic = random_topic(chance)
-    policy = replace(random_policy(chance), strategy=Bounded(500), caps_watermark=False)
+    policy = replace(random_policy(chance), strategy=Bounded(500), caps_watermark=False, judged=JudgedBy.ARRIVAL)
     policy = replace(policy, reports=tuple(chance.sample(REPORTS, 3)))
     expected = by_the_rule(topic, policy)
     assert expected.letters
@@ -57,21 +58,21 @@ def test_any_cut_gives_the_panes_dead_letters_and_counts_of_the_rule(spark: Spar
 
 
 def in_batches(spark: SparkSession, topic: Topic, policy: Policy, cuts: Sequence[Cut]) -> Tables:
-    plan, tables = FoldPlan(EventSchemas(load_schemas()), policy, len(topic), by_arrival=True), Tables()
+    plan, tables = FoldPlan(EventSchemas(load_schemas()), policy, len(topic)), Tables()
     state = ArrivalState({number: Arrived() for number in range(len(topic))})
     arrived, places = [[step for step, _ in steps_of(records)] for records in topic], [0] * len(topic)
     end = max((steps[-1] for steps in arrived if steps), default=-1) + 1
-    for step, shares in [*((step, shares) for step, shares in cuts if step < end), (end, [0.0] * len(topic))]:
+    for step in [*(step for step in cuts if step < end), end]:
         rows = list[dict[str, Any]]()
         for number, steps in enumerate(arrived):
-            lower, upper = int(np.searchsorted(steps, step)), int(np.searchsorted(steps, step + 1))
-            start, places[number] = places[number], max(places[number], lower + int((upper - lower) * shares[number]))
+            start, places[number] = places[number], int(np.searchsorted(steps, step))
             rows += (row_of(topic[number][index], number, index) for index in range(start, places[number]))
         records = spark.createDataFrame(pa.Table.from_pylist(rows, SCHEMA)).coalesce(1)
         keyed = plan.keyed(decoded(records, plan.decoding_plan), BatchContext(state.watermark, NOW))
-        result = plan.judged(plan.packed(keyed, state).toArrow(), state)
-        add(tables, result.rows, policy, len(topic))
-        state = state.after(result.rises, step, policy)
+        packed = plan.packed(keyed, Span(state, step)).toArrow()
+        rises = rises_of(packed)
+        add(tables, plan.judgement(state, rises).of(packed), policy, len(topic))
+        state = state.after(rises, step, policy)
     return tables
 
 

@@ -26,8 +26,8 @@ from tidemark.pipeline.event_time.tallies import Tallies
 from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.session import Sessions
-from tidemark.pipeline.fold.arrival_judgement import judged
-from tidemark.pipeline.fold.arrival_spec import RISE, STEP
+from tidemark.pipeline.fold.arrival_judgement import Judgement
+from tidemark.pipeline.fold.arrival_spec import RISE, STEP, rises_of
 from tidemark.pipeline.fold.grouped_records import REJECTED_RECORD, STATISTICS
 from tidemark.pipeline.fold.grouping_sets import groupings
 from tidemark.pipeline.fold.outputs import dead_letters, panes
@@ -101,16 +101,15 @@ def in_batches(topic: Topic, policy: Policy, cuts: Sequence[Cut]) -> Tables:
     state = ArrivalState({number: Arrived() for number in range(len(topic))})
     arrived, places = [[step for step, _ in steps_of(records)] for records in topic], [0] * len(topic)
     end = max((steps[-1] for steps in arrived if steps), default=-1) + 1
-    for step, shares in [*((step, shares) for step, shares in cuts if step < end), (end, [0.0] * len(topic))]:
+    for step in [*(step for step in cuts if step < end), end]:
         rows = list[Mapping[str, Any]]()
         for number, steps in enumerate(arrived):
-            lower, upper = int(np.searchsorted(steps, step)), int(np.searchsorted(steps, step + 1))
-            start, places[number] = places[number], max(places[number], lower + int((upper - lower) * shares[number]))
+            start, places[number] = places[number], int(np.searchsorted(steps, step))
             rows += folded(topic[number], range(start, places[number]), Lane(number, state, policy), len(topic))
         packed = pa.Table.from_pylist(rows, SCHEMA)
-        result = judged(packed, state, policy, groups)
-        add(tables, result.rows, policy, len(topic))
-        state = state.after(result.rises, step, policy)
+        rises = rises_of(packed)
+        add(tables, Judgement(state, rises, policy, groups).of(packed), policy, len(topic))
+        state = state.after(rises, step, policy)
     return tables
 
 
