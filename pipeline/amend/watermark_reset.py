@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time import lateness, settings_change
-from tidemark.pipeline.event_time.batch import EPOCH, Batch, LedgerRow
+from tidemark.pipeline.event_time.batch import EPOCH, Batch, LedgerRow, arrival_after
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.tallies import Tallies
 from tidemark.pipeline.event_time.watermark import Frontier, PartitionState
@@ -96,7 +96,9 @@ def _batch(rows: Sequence[LedgerRow], opening: Opening, watermark: int) -> Batch
         else replace(state, max_event_time=None)
         for partition, state in states.items()
     }
-    before, after = Frontier(states, rows[0].watermark), Frontier(lowered, watermark)
+    before = Frontier(states, rows[0].watermark, arrival_after(rows, opening.policy))
+    after = replace(before, partitions=lowered, arrival=before.arrival and before.arrival.without_times(most))
+    after = after.at(watermark)
     batch_id, topic = (rows[0].epoch + 1) * EPOCH, rows[0].topic
     return Batch(batch_id, topic, before, after, Tallies(), {}, now, opening.policy, {}, opening.to_text())
 

@@ -8,7 +8,7 @@ A task of a fold sees one partition in order and gives its part of that function
 Source: Flink, which emits watermarks every 200 ms.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Self
 
@@ -19,6 +19,8 @@ from tidemark.pipeline.event_time.event_ids import Bools, Longs
 from tidemark.pipeline.event_time.policy import AllIdle, Policy
 
 STEP_MS: Final = 200
+SETTLING_MS: Final = 200
+"""How long after its Kafka timestamp a record may become visible: a batch ends that long before the clock."""
 NO_TIME: Final = rules.NO_WATERMARK
 """Means "no trusted time yet" and "no watermark yet" in arrays."""
 
@@ -46,7 +48,6 @@ class ArrivalRows(NamedTuple):
         return ArrivalRows(*(column[which] for column in self))
 
 
-
 NO_ROWS: Final = ArrivalRows.of([])
 
 
@@ -70,6 +71,23 @@ class ArrivalState:
     watermark: int | None = None
     origin: int | None = None
     """The step of the first event of the topic: a partition without events is idle one timeout after it."""
+
+    def last_event(self, partition: int) -> int | None:
+        """Returns the step from which a partition is silent: that of its last event, or of the first of the topic."""
+        own = self.partitions[partition].last_event
+        return self.origin if own is None else own
+
+    def with_partitions(self, numbers: Iterable[int]) -> "ArrivalState":
+        """Adds partitions, of which nothing has arrived."""
+        return replace(self, partitions={**dict.fromkeys(numbers, Arrived()), **self.partitions})
+
+    def without_times(self, after: int = NO_TIME) -> "ArrivalState":
+        """Forgets the highest times of partitions if they are after `after`, in milliseconds."""
+        partitions = {
+            number: replace(arrived, highest=NO_TIME) if arrived.highest > after else arrived
+            for number, arrived in self.partitions.items()
+        }
+        return replace(self, partitions=partitions)
 
     def watermarks(self, rows: ArrivalRows, steps: Longs, policy: Policy) -> Longs:
         """Returns W at each of `steps`, given the rows of the batch; `NO_TIME` without a watermark.
@@ -141,11 +159,23 @@ class ArrivalState:
         return np.where(highest == NO_TIME, NO_TIME, highest - delay_ms), last
 
 
+class Arrivals(NamedTuple):
+    """What a batch shows of arrival: its rises, and the step before which all records have been read."""
+
+    rises: ArrivalRows
+    until: int
+
+
 class Span(NamedTuple):
     """A batch by arrival: what the batches before it left, and the step before which it has all further records."""
 
     before: ArrivalState
     until: int
+
+
+def settled_before(now: int) -> int:
+    """Returns the time in ms such that every record that arrived before it can be read at `now`."""
+    return (now - SETTLING_MS) // STEP_MS * STEP_MS
 
 
 def of_watermarks(watermarks: Longs, value: Callable[[int], int]) -> Longs:

@@ -1,10 +1,12 @@
 """A batch after its fold: its offsets, verdicts and watermark, and the windows that it makes due."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from tidemark.pipeline.event_time import rules
+from tidemark.pipeline.event_time.arrival import STEP_MS, ArrivalState, Arrived
 from tidemark.pipeline.event_time.lateness import too_late_at
 from tidemark.pipeline.event_time.policy import Policy, Verdict
 from tidemark.pipeline.event_time.strategies import Bounded
@@ -48,6 +50,12 @@ class LedgerRow:
     """Records of erased users whose later events are dropped. Older ledgers lack this column."""
     left_out: int = 0
     """Records of kinds that are not mapped. Older ledgers lack this column."""
+    arrived_before: int | None = None
+    """By arrival: all records that arrived before this time are in this batch or an earlier one."""
+    first_arrival: int | None = None
+    """By arrival: when the first event of the topic arrived."""
+    last_arrival: int | None = None
+    """By arrival: when the last event of the partition arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +105,10 @@ class Batch:
 
     def _row(self, partition: int, committed_at: int) -> LedgerRow:
         state, start = self.after.partitions[partition], self.before.partitions[partition].position
+        arrival = self.after.arrival
         tally, lost = self.tallies.of_partition(partition), self.lost.get(partition, 0)
-        slacks = slack(tally.panes, self.before.watermark, self.policy)
+        # By arrival the watermark from before the batch judged few of its records.
+        slacks = {} if self.policy.by_arrival else slack(tally.panes, self.before.watermark, self.policy)
         return LedgerRow(
             batch=self.batch_id,
             epoch=self.epoch,
@@ -117,7 +127,31 @@ class Batch:
             committed_at=committed_at,
             slack=[{"slack_ms": slack_ms, "records": records} for slack_ms, records in slacks.items()],
             opening=self.opening,
+            arrived_before=self.after.arrived_before,
+            first_arrival=None if arrival is None else _time(arrival.origin),
+            last_arrival=None if arrival is None else _time(arrival.partitions[partition].last_event),
         )
+
+
+def arrival_after(rows: Sequence[LedgerRow], policy: Policy) -> ArrivalState | None:
+    """Returns what the ledger's newest batch, `rows`, left of arrival; None if `policy` judges by batch.
+
+    If the batch was judged by batch, nothing is known of when its records arrived.
+    """
+    if not policy.by_arrival:
+        return None
+    partitions = {row.partition: Arrived(rules.as_number(row.max_event_time), _step(row.last_arrival)) for row in rows}
+    newest = rows[0]
+    step = _step(newest.arrived_before) or 0
+    return ArrivalState(partitions, step, newest.watermark, _step(newest.first_arrival))
+
+
+def _step(time: int | None) -> int | None:
+    return None if time is None else time // STEP_MS
+
+
+def _time(step: int | None) -> int | None:
+    return None if step is None else step * STEP_MS
 
 
 def slack(counted: Mapping[int, int], watermark: int | None, policy: Policy) -> dict[int, int]:

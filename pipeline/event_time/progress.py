@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from tidemark.pipeline.event_time import rules, window_states
+from tidemark.pipeline.event_time.arrival import Arrivals
 from tidemark.pipeline.event_time.batch import Batch
 from tidemark.pipeline.event_time.malformed import MalformedShare
 from tidemark.pipeline.event_time.policy import Policy, Verdict
@@ -40,7 +41,7 @@ class Progress:
         """Adds partitions that are new in the topic, each from offset 0. `now` is the clock in milliseconds."""
         partitions_before = self.frontier.partitions
         new = {partition: PartitionState(0, now) for partition in partitions if partition not in partitions_before}
-        return replace(self, frontier=replace(self.frontier, partitions={**partitions_before, **new}))
+        return replace(self, frontier=self.frontier.with_partitions(new))
 
     def settled(self, silent: Collection[int], now: int) -> Self:
         """Returns the progress in which exactly the `silent` partitions have been silent for the idle timeout."""
@@ -51,23 +52,32 @@ class Progress:
         return replace(self, frontier=replace(self.frontier, partitions=partitions))
 
     def after(
-        self, statistics: Iterable[Statistic], ends: Mapping[int, int], log_ends: Mapping[int, int], now: int
+        self,
+        statistics: Iterable[Statistic],
+        ends: Mapping[int, int],
+        log_ends: Mapping[int, int],
+        now: int,
+        arrivals: Arrivals | None = None,
     ) -> tuple[Batch, Self]:
         """Returns the next batch and the progress after it.
 
         `statistics` are those of the fold, `ends` the offsets by partition up to which it read. A tick is a batch that
         read nothing. `log_ends` are the ends of the topic's partitions, fetched after the records were read; `now` is
-        the service's clock in milliseconds. A batch that changes nothing gets no id of its own and is not committed.
+        the service's clock in milliseconds. By arrival, `arrivals` decide instead of both. A batch that changes nothing
+        gets no id of its own and is not committed.
         """
         tallies = Tallies.of_rows(statistics)
-        return self._next(tallies, self._read(tallies, ends, now).advanced(log_ends, now, self.policy), now)
+        read = self._read(tallies, ends, now)
+        if arrivals is None:
+            return self._next(tallies, read.advanced(log_ends, now, self.policy), now)
+        return self._next(tallies, read.arrived(arrivals, self.policy), now)
 
     def ended(self, now: int) -> tuple[Batch, Self]:
         """Returns the batch that takes the watermark to the end of input, and the progress after it.
 
         `now` is the service's clock in milliseconds. Source: Flink, which does so for bounded sources.
         """
-        return self._next(Tallies(), replace(self.frontier, watermark=rules.END_OF_INPUT), now)
+        return self._next(Tallies(), self.frontier.at(rules.END_OF_INPUT), now)
 
     def _next(self, tallies: Tallies, frontier: Frontier, now: int) -> tuple[Batch, Self]:
         batch_id = self.batch_id + 1

@@ -8,6 +8,7 @@ order within a batch.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from tidemark.pipeline.event_time.arrival import NO_TIME, STEP_MS, ArrivalRows, Arrivals, ArrivalState, Span
 from tidemark.pipeline.event_time.policy import AllIdle, Policy
 
 
@@ -41,11 +42,61 @@ class Frontier:
 
     partitions: Mapping[int, PartitionState]
     watermark: int | None = None
+    arrival: ArrivalState | None = None
+    """What arrived before the end of the last batch; None if records are judged by batch."""
 
     @property
     def positions(self) -> Mapping[int, int]:
         """The next offset to read, per partition."""
         return {partition: state.position for partition, state in self.partitions.items()}
+
+    def with_partitions(self, new: Mapping[int, PartitionState]) -> "Frontier":
+        """Adds partitions that have not been read."""
+        arrival = self.arrival and self.arrival.with_partitions(new)
+        return replace(self, partitions={**self.partitions, **new}, arrival=arrival)
+
+    def at(self, watermark: int) -> "Frontier":
+        """Returns the frontier at another watermark."""
+        arrival = self.arrival and replace(self.arrival, watermark=watermark)
+        return replace(self, watermark=watermark, arrival=arrival)
+
+    @property
+    def arrived_before(self) -> int | None:
+        """The time in ms before which all records have been read; None if records are judged by batch."""
+        return None if self.arrival is None else self.arrival.step * STEP_MS
+
+    def span(self, until: int | None) -> Span | None:
+        """Returns the next batch with records by arrival, which has all that arrived before `until`, in milliseconds.
+
+        None if records are judged by batch. A clock that was put back does not end a batch before it begins.
+        """
+        if self.arrival is None:
+            return None
+        assert until is not None  # noqa: S101 - for the type checker: the planner ends such a batch by arrival
+        return Span(self.arrival, max(until // STEP_MS, self.arrival.step + 1))
+
+    def arrivals(self, rises: ArrivalRows, until: int | None) -> Arrivals | None:
+        """Returns what a batch shows of arrival; None if records are judged by batch."""
+        if self.arrival is None or until is None:
+            return None
+        return Arrivals(rises, max(until // STEP_MS, self.arrival.step + (len(rises.first) > 0)))
+
+    def arrived(self, arrivals: Arrivals, policy: Policy) -> "Frontier":
+        """Advances the watermark by arrival."""
+        assert self.arrival is not None  # noqa: S101 - for the type checker
+        arrival = self.arrival.after(arrivals.rises, arrivals.until, policy)
+        partitions = {
+            number: self._arrived(state, arrival, number, policy) for number, state in self.partitions.items()
+        }
+        return Frontier(partitions, arrival.watermark, arrival)
+
+    def _arrived(self, state: PartitionState, arrival: ArrivalState, number: int, policy: Policy) -> PartitionState:
+        last, highest = arrival.last_event(number), arrival.partitions[number].highest
+        silent = last is not None and (arrival.step - last) * STEP_MS >= policy.idle_timeout_ms
+        last_event_at = state.last_event_at if last is None else (last + 1) * STEP_MS
+        return replace(
+            state, last_event_at=last_event_at, max_event_time=None if highest == NO_TIME else highest, idle=silent
+        )
 
     def advanced(self, log_ends: Mapping[int, int], now: int, policy: Policy) -> "Frontier":
         """Re-evaluates idleness, then advances the watermark. It never decreases.
@@ -58,7 +109,7 @@ class Frontier:
         }
         candidate = self._candidate(partitions, now, policy)
         watermarks = [time for time in (self.watermark, candidate) if time is not None]
-        return Frontier(partitions, max(watermarks, default=None))
+        return replace(self, partitions=partitions, watermark=max(watermarks, default=None))
 
     def _candidate(self, partitions: Mapping[int, PartitionState], now: int, policy: Policy) -> int | None:
         """Returns the watermark by the strategy; None if it does not move."""

@@ -47,11 +47,10 @@ def arrival_spec(span: Span, policy: Policy) -> Mapping[str, Any]:
 
 
 def _partition(number: int, state: ArrivalState) -> Mapping[str, Any]:
-    arrived = state.partitions[number]
     return {
         "partition": number,
-        "highest": arrived.highest,
-        "last_event": state.origin if arrived.last_event is None else arrived.last_event,
+        "highest": state.partitions[number].highest,
+        "last_event": state.last_event(number),
     }
 
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tidemark.pipeline import columns as c
@@ -63,11 +63,14 @@ def slices(rows: pa.Table, chunk_bytes: int) -> Iterator[pa.Table]:
         yield rows.slice(start, length)
 
 
-def spark_chunks(folded: DataFrame, size_bytes: int, chunk_bytes: int) -> Iterator[pa.Table]:
-    """Yields the rows of a fold, about `size_bytes` of them, in chunks of about `chunk_bytes`."""
+def spark_chunks(folded: DataFrame, size_bytes: int, chunk_bytes: int, *others: Column) -> Iterator[pa.Table]:
+    """Yields the rows of a fold, about `size_bytes` of them, in chunks of about `chunk_bytes`.
+
+    `others` are columns in which rows differ beside those with a known name.
+    """
     jobs = _job_count(size_bytes, chunk_bytes)
     spread_by = [name for name in folded.columns if name in _SPREAD_BY or name.startswith((DIMENSION, TEXT_OF))]
-    job_of_row = F.pmod(F.xxhash64(*spread_by), F.lit(jobs))
+    job_of_row = F.pmod(F.xxhash64(*spread_by, *others), F.lit(jobs))
     for job in range(jobs):
         yield from slices((folded if jobs == 1 else folded.where(job_of_row == job)).toArrow(), chunk_bytes)
 

@@ -19,7 +19,7 @@ from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.event_time.tallies import Statistic
 from tidemark.pipeline.fold import driver_chunks
 from tidemark.pipeline.fold.arrival_judgement import Judgement
-from tidemark.pipeline.fold.arrival_spec import RISE, STEP, arrival_spec
+from tidemark.pipeline.fold.arrival_spec import STEP, arrival_spec
 from tidemark.pipeline.fold.duplicates import REPEATED, with_repeated
 from tidemark.pipeline.fold.erased_records import ErasedRecords
 from tidemark.pipeline.fold.grouped_records import REJECTED_RECORD, GroupedRecords
@@ -86,8 +86,12 @@ class FoldPlan:
         return self._records.decoding_plan
 
     def fold(self, records: DataFrame, context: BatchContext) -> DataFrame:
-        """Runs both halves of a fold, for decoded records without duplicates, and returns the unpacked rows."""
-        return self.unpacked(self.packed(self.keyed(records, context)))
+        """Runs both halves of a fold, for decoded records without duplicates, and returns the unpacked rows.
+
+        By arrival the records are those of one step, the first of a topic.
+        """
+        span = Span(ArrivalState({}), 1) if self._policy.by_arrival else None
+        return self.unpacked(self.packed(self.keyed(records, context), span))
 
     def keyed(self, records: DataFrame, context: BatchContext, *, keeps_apart: bool = False) -> DataFrame:
         """Returns the first half: a row per decoded record, with its verdict and what the second half reads.

@@ -10,14 +10,17 @@ from pyspark.sql import functions as F
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.decoding.wire_format import schema_ids, schema_ids_in_spark
+from tidemark.pipeline.event_time.arrival import NO_ROWS, ArrivalRows, Span
 from tidemark.pipeline.event_time.checks import Check
 from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.event_time.tallies import Statistic
 from tidemark.pipeline.fold import driver_chunks
+from tidemark.pipeline.fold.arrival_spec import RISE, rises_of
 from tidemark.pipeline.fold.fold_plan import FoldPlan
 from tidemark.pipeline.fold.frames import driver_rows
 from tidemark.pipeline.fold.grouped_records import REJECTED_RECORD
 from tidemark.pipeline.fold.grouping_sets import Groupings
+from tidemark.pipeline.fold.packed import GROUP
 from tidemark.pipeline.fold.rejected_fields import NOT_REJECTED, REJECTED
 from tidemark.pipeline.fold.statistics import ROW_BYTES
 
@@ -28,6 +31,10 @@ class FoldResult(Protocol):
     @property
     def statistics(self) -> Sequence[Statistic]:
         """Returns the counts by partition, check, pane and age; equal groups may occur several times."""
+
+    @property
+    def rises(self) -> ArrivalRows:
+        """Returns when the highest times arrived; empty unless records are judged by arrival."""
 
     @property
     def row_count(self) -> int:
@@ -56,10 +63,12 @@ class OnDriver:
 
     frame: None = None
 
-    def __init__(self, plan: FoldPlan, rows: pa.Table) -> None:
+    def __init__(self, plan: FoldPlan, rows: pa.Table, span: Span | None = None) -> None:
+        """`span` is the batch's if its records are judged by arrival."""
         self._plan = plan
         self.groupings = plan.groupings
-        self._rows = rows
+        self.rises = NO_ROWS if span is None else rises_of(rows)
+        self._rows = rows = rows if span is None else plan.judgement(span.before, self.rises).of(rows)
         self.statistics = plan.driver_statistics(rows)
         self.row_count = len(rows)
 
@@ -80,6 +89,8 @@ class OnDriver:
 
 class InSpark:
     """A fold whose rows stay in Spark's cache, from which the driver takes them in chunks."""
+
+    rises = NO_ROWS
 
     def __init__(self, plan: FoldPlan, packed: DataFrame, rejected: DataFrame | None) -> None:
         """Computes `packed`, which the caller has persisted and keeps until the rows are written.
@@ -109,5 +120,46 @@ class InSpark:
     def unknown_schema_ids(self, excluded: Collection[int]) -> list[int]:
         """Returns ids that a Spark job reads from the cached rows."""
         rows = self.frame if self._rejected is None else self._rejected
-        unknown = (F.col(c.CHECK) == int(Check.SCHEMA_ID)) & (F.col(c.GROUPING) == REJECTED_RECORD)
-        return schema_ids_in_spark(rows.where(unknown), excluded)
+        return schema_ids_in_spark(_of_unknown_schemas(rows), excluded)
+
+
+class JudgedInSpark:
+    """A fold in Spark's cache whose records are judged by arrival: by the driver, in chunks."""
+
+    frame: None = None
+
+    def __init__(self, plan: FoldPlan, packed: DataFrame, span: Span) -> None:
+        """Computes `packed`, which the caller has persisted and keeps until the rows are written."""
+        self._plan = plan
+        self.groupings = plan.groupings
+        is_rise = F.col(c.GROUPING) == RISE
+        self.rises = rises_of(packed.where(is_rise).toArrow())
+        self._judgement = plan.judgement(span.before, self.rises)
+        self._rows = packed.where(~is_rise)
+        self.statistics = [Statistic(*row) for row in plan.spark_statistics(plan.unpacked(self._rows)).collect()]
+        self._bytes = sum(row.bytes for row in self.statistics)
+        self.row_count = self._bytes // ROW_BYTES
+        # A record that may be late is in no statistic of Spark's.
+        for rows in self._judged(self._rows.where(F.col(c.TIME).isNotNull())):
+            self.statistics += plan.driver_statistics(rows)
+
+    def chunks(self, consumers: Sequence[Consumer]) -> Iterator[pa.Table]:  # noqa: ARG002 - the driver writes all
+        """Yields all rows, judged and unpacked."""
+        return map(self._plan.unpacked_rows, self._judged(self._rows))
+
+    def rejected(self) -> Iterator[pa.Table]:
+        """Yields nothing: the chunks contain the rejected records."""
+        return iter(())
+
+    def unknown_schema_ids(self, excluded: Collection[int]) -> list[int]:
+        """Returns ids that a Spark job reads from the cached rows."""
+        return schema_ids_in_spark(_of_unknown_schemas(self._plan.unpacked(self._rows)), excluded)
+
+    def _judged(self, packed: DataFrame) -> Iterator[pa.Table]:
+        differing = F.col(GROUP), F.col(f"{REJECTED}[0].{c.OFFSET}")
+        chunks = driver_chunks.spark_chunks(packed, self._bytes, self._plan.chunk_bytes, *differing)
+        return map(self._judgement.of, chunks)
+
+
+def _of_unknown_schemas(rows: DataFrame) -> DataFrame:
+    return rows.where((F.col(c.CHECK) == int(Check.SCHEMA_ID)) & (F.col(c.GROUPING) == REJECTED_RECORD))

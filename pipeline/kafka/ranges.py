@@ -18,6 +18,7 @@ class TopicRanges:
     kafka: KafkaSettings
     starts: Mapping[int, int]
     ends: Mapping[int, int]
+    until: int | None = None
 
     def read(self, plan: str) -> DataFrame:
         """Returns the records with the fields of the decoding `plan` (see `tidemark.pipeline.decoding.decode.Reader`).

@@ -57,12 +57,17 @@ class Account:
 
 
 _COUNTS: Final = tuple(field.name for field in fields(Account))
-UNJUDGED_SQL: Final = "sum(CASE WHEN watermark_before IS NULL THEN counted ELSE 0 END) AS unjudged"
 
 
 def account_sql(ledger: DeltaTable) -> str:
     """Returns the columns of a SELECT for `account_of`."""
-    return f"sum(to_offset - from_offset) AS offsets, {sums_sql(ledger, _COUNTS[1:-1])}, {UNJUDGED_SQL}"
+    return f"sum(to_offset - from_offset) AS offsets, {sums_sql(ledger, _COUNTS[1:-1])}, {unjudged_sql(ledger)}"
+
+
+def unjudged_sql(ledger: DeltaTable) -> str:
+    """SQL: the number of counted records that were read before there was a watermark; by arrival there are none."""
+    by_batch = "AND arrived_before IS NULL" if has_columns(ledger, ["arrived_before"]) else ""
+    return f"sum(CASE WHEN watermark_before IS NULL {by_batch} THEN counted ELSE 0 END) AS unjudged"
 
 
 def account_of(row: Row) -> Account:

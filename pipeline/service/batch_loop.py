@@ -14,6 +14,7 @@ from structlog.contextvars import bound_contextvars
 
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time import window_states
+from tidemark.pipeline.event_time.arrival import NO_ROWS, settled_before
 from tidemark.pipeline.event_time.batch import Batch
 from tidemark.pipeline.event_time.event_ids import Ids
 from tidemark.pipeline.event_time.malformed import limit_exceeded_message
@@ -76,7 +77,8 @@ class Service:
                 before = self._with_new_partitions(ends)
                 with self._fold_step.fold(records, before) as folded:
                     log_ends = self._topic.high_watermarks(before.positions)
-                    batch, after = before.after(folded.result.statistics, ends, log_ends, folded.now)
+                    arrivals = before.frontier.arrivals(folded.result.rises, records.until)
+                    batch, after = before.after(folded.result.statistics, ends, log_ends, folded.now, arrivals)
                     self._refuse_flood(batch, after, folded.result)
                     with self._resources.timed("write_ahead"):
                         self._write_ahead.write(folded.result, folded.ids, batch)
@@ -87,13 +89,18 @@ class Service:
     def tick(self, silent: Collection[int] | None = None) -> None:
         """Takes a batch without records, in which time alone moves idleness and watermark. Raises what `take` raises.
 
-        With `silent` these partitions, and no others, have been silent for the idle timeout.
+        With `silent` these partitions, and no others, have been silent for the idle timeout; by arrival, the records
+        themselves say so.
         """
         with self._turn() as is_open:
             if is_open:
-                log_ends, now = self._topic.high_watermarks(self._progress.positions), self._resources.now()
+                now = self._resources.now()
+                log_ends = self._topic.high_watermarks(self._progress.positions)
                 before = self._progress if silent is None else self._progress.settled(silent, now)
-                batch, after = before.after((), {}, log_ends, now)
+                # What comes after the ends were asked for arrives later.
+                is_read = all(before.positions.get(partition, 0) >= end for partition, end in log_ends.items())
+                arrivals = before.frontier.arrivals(NO_ROWS, settled_before(now) if is_read else 0)
+                batch, after = before.after((), {}, log_ends, now, arrivals)
                 if batch.is_empty:
                     self._progress = after
                     self._resources.observer.advanced(batch.after)
@@ -111,6 +118,11 @@ class Service:
                     committed_at = self._commit(batch, after)
                     self._publish(batch)
                     self._observe(batch, committed_at)
+
+    @property
+    def arrived_before(self) -> int | None:
+        """The time in ms before which all records have been read; None if records are judged by batch."""
+        return self._progress.frontier.arrived_before
 
     @property
     def frontier(self) -> Frontier:

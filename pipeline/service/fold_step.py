@@ -10,7 +10,7 @@ from tidemark.pipeline.event_time.progress import Progress
 from tidemark.pipeline.event_time.tallies import Tallies
 from tidemark.pipeline.fold import driver_chunks
 from tidemark.pipeline.fold.fold_plan import FoldPlan
-from tidemark.pipeline.fold.fold_result import FoldResult, InSpark, OnDriver
+from tidemark.pipeline.fold.fold_result import FoldResult, InSpark, JudgedInSpark, OnDriver
 from tidemark.pipeline.fold.record_columns import BatchContext
 from tidemark.pipeline.kafka.ranges import TopicRanges
 from tidemark.pipeline.runtime.java_process import heap_bytes
@@ -65,24 +65,27 @@ class FoldStep:
     @contextmanager
     def _pass(self, ranges: TopicRanges, before: Progress) -> Iterator[FoldedBatch]:
         plan, context = self._plan_for(before), BatchContext(before.frontier.watermark, self._resources.now())
+        span = before.frontier.span(ranges.until)
         with ExitStack() as until_written:
             with self._resources.timed("fold"), ExitStack() as until_folded:
                 count = sum(end - before.positions.get(partition, end) for partition, end in ranges.ends.items())
                 records = ranges.read(plan.decoding_plan)
-                keeps_apart = self._guesses.are_many_rejected(count, lambda: plan.sample(records, context))
+                keeps_apart = span is None and self._guesses.are_many_rejected(
+                    count, lambda: plan.sample(records, context)
+                )
                 keyed = plan.keyed(records, context, keeps_apart=keeps_apart)
                 if keeps_apart:
                     until_written.callback(keyed.persist().unpersist)
                 marked, ids = until_folded.enter_context(self._deduplication.mark(keyed, plan, before))
                 counted, rejected = plan.split_rejected(marked) if keeps_apart else (marked, None)
-                packed = plan.packed(counted)
+                packed = plan.packed(counted, span)
                 is_small = not keeps_apart and self._guesses.is_small(count, len(plan.groupings.sets))
                 rows = driver_chunks.collect(packed) if is_small else None
-                if rows is None:
-                    until_written.callback(packed.persist().unpersist)
-                    result: FoldResult = InSpark(plan, packed, rejected)
+                if rows is not None:
+                    result: FoldResult = OnDriver(plan, rows, span)
                 else:
-                    result = OnDriver(plan, rows)
+                    until_written.callback(packed.persist().unpersist)
+                    result = InSpark(plan, packed, rejected) if span is None else JudgedInSpark(plan, packed, span)
             yield FoldedBatch(result, context.now, ids)
 
     def _plan_for(self, before: Progress) -> FoldPlan:

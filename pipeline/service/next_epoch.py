@@ -10,7 +10,8 @@ from itertools import pairwise
 from tidemark.command_line.counts import counted
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time import lateness, rules, settings_change
-from tidemark.pipeline.event_time.batch import EPOCH, Batch, LedgerRow
+from tidemark.pipeline.event_time.arrival import ArrivalState
+from tidemark.pipeline.event_time.batch import EPOCH, Batch, LedgerRow, arrival_after
 from tidemark.pipeline.event_time.certain import certain_watermark
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.event_time.tallies import Tallies
@@ -210,7 +211,9 @@ def remarks(found: NextEpoch, kafka: KafkaSettings) -> list[str]:
         f"deleted before they were read: {counted(offsets, 'offset')} of partition {partition}"
         for partition, offsets in found.batch.lost.items()
     ]
-    changed = changes(found.earlier[-1], found.opening.meaning or {}).values() if found.earlier else ()
+    changed = [*changes(found.earlier[-1], found.opening.meaning or {}).values()] if found.earlier else []
+    if found.earlier and (was := found.earlier[-1].policy.judged) is not found.opening.policy.judged:
+        changed.append(f"time.judged was {was} and is now {found.opening.policy.judged}")
     sentences += [f"{sentence}: that holds for events that are read from now on" for sentence in changed]
     if found.earlier and kafka.start != "earliest":
         sentences.append(
@@ -249,14 +252,18 @@ def _check_identity(found: StartFacts, before: Opening) -> None:
 def _frontier(found: StartFacts) -> Frontier:
     """Returns positions, event times and watermark of the ledger's newest batch, or of the start in a new warehouse."""
     if found.before is None:
-        return Frontier({partition: PartitionState(at, found.now) for partition, at in found.topic.start.items()})
+        start = {partition: PartitionState(at, found.now) for partition, at in found.topic.start.items()}
+        return Frontier({}, arrival=ArrivalState({}) if found.policy.by_arrival else None).with_partitions(start)
     # A partition that was added since has all its records from 0 on: fewer are a loss.
     partitions = {partition: PartitionState(0, found.now) for partition in found.topic.earliest}
     trusted = settings_change.moves_watermark_alike(found.before.policy, found.policy)
     for row in found.rows:
         max_event_time = row.max_event_time if trusted else None
         partitions[row.partition] = PartitionState(row.to_offset, found.now, max_event_time)
-    return Frontier(partitions, found.rows[0].watermark)
+    arrival = arrival_after(found.rows, found.policy)
+    if arrival is not None:
+        arrival = (arrival if trusted else arrival.without_times()).with_partitions(partitions)
+    return Frontier(partitions, found.rows[0].watermark, arrival)
 
 
 def _without_lost(found: StartFacts, before: Frontier) -> tuple[Frontier, dict[int, int]]:

@@ -104,13 +104,19 @@ LEDGER: Final = About(
         "gap": "Offsets without a record, because of aborted transactions or log compaction.",
         "lost": "Offsets whose records Kafka deleted before the service read them.",
         c.MAX_EVENT_TIME: f"{_TIME}highest time so far that moves the watermark; null before the first event.",
-        "watermark_before": f"{_TIME}watermark that judged the records of the batch; null before there was one.",
+        "watermark_before": f"{_TIME}watermark before the batch: it judged the records, unless arrival decides.",
         c.WATERMARK: f"{_TIME}watermark after the batch: windows up to it have fired; null before the first watermark.",
         "committed_at": f"{_TIME}when the batch was committed, by the service's clock.",
         "slack": (
             "Counted events that were nearly too late: `records` of them would have been with a watermark higher by "
             "`slack_ms` milliseconds."
         ),
+        "arrived_before": (
+            f"{_TIME}all records that arrived before it are in this batch or an earlier one; null unless records are "
+            "judged by arrival."
+        ),
+        "first_arrival": f"{_TIME}when the first event of the topic arrived; null unless judged by arrival.",
+        "last_arrival": f"{_TIME}when the last event of the partition arrived; null unless judged by arrival.",
         "opening": "Only in rows that open an epoch: its rules, as JSON.",
     },
 )

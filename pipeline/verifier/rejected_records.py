@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.tables.schemas import DEAD_LETTERS
 from tidemark.pipeline.verifier import queries
 from tidemark.pipeline.verifier.verification import Finding
@@ -21,6 +22,7 @@ _EXPECTED_SQL: Final = (
 )
 _MISJUDGED_SQL: Final = f"""
 SELECT dead.batch, dead.topic, dead."partition", dead."offset", dead.watermark, watermark_before,
+  ledger.watermark AS watermark_after,
   CASE WHEN ledger.batch IS NULL THEN 'nothing of that partition'
     ELSE concat('[', from_offset, ', ', to_offset, ')') END AS was_read
 FROM {_COMMITTED_SQL} LEFT JOIN ledger
@@ -33,7 +35,12 @@ SELECT dead."partition", dead."offset", dead.topic FROM {_COMMITTED_SQL} WHERE r
 ORDER BY dead."partition", dead."offset"
 """
 _OUTSIDE_SQL: Final = 'ledger.batch IS NULL OR dead."offset" < from_offset OR dead."offset" >= to_offset'
-_OTHER_WATERMARK_SQL: Final = "ledger.batch IS NOT NULL AND (dead.watermark IS DISTINCT FROM watermark_before)"
+_OTHER_WATERMARK_SQL: Final = f"""
+ledger.batch IS NOT NULL AND CASE WHEN {{by_arrival}}
+  THEN coalesce(dead.watermark, {rules.NO_WATERMARK}) < coalesce(watermark_before, {rules.NO_WATERMARK})
+    OR coalesce(dead.watermark, {rules.NO_WATERMARK}) > coalesce(ledger.watermark, {rules.NO_WATERMARK})
+  ELSE dead.watermark IS DISTINCT FROM watermark_before END
+"""
 _RECORD: Final = "dead_letters: offset {offset} of partition {partition} of {topic}"
 
 
@@ -58,8 +65,10 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
         tables.ask(_MISJUDGED_SQL.format(violation=_OUTSIDE_SQL)),
         f"{_RECORD} is of batch {{batch}}, which read {{was_read}}",
     )
+    epochs = [epoch for epoch, opening in tables.openings.items() if opening.policy.by_arrival]
+    by_arrival = f"epoch IN ({', '.join(map(str, epochs))})" if epochs else "false"
     finding.report_rows(
-        tables.ask(_MISJUDGED_SQL.format(violation=_OTHER_WATERMARK_SQL)),
+        tables.ask(_MISJUDGED_SQL.format(violation=_OTHER_WATERMARK_SQL.format(by_arrival=by_arrival))),
         f"{_RECORD} was judged by the watermark {{watermark:time}}, but batch {{batch}} began at "
-        "{watermark_before:time}",
+        "{watermark_before:time} and ended at {watermark_after:time}",
     )

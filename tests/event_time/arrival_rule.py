@@ -94,7 +94,9 @@ class Lane:
             self.step = step
             if self.last_event is None or self.is_silent(step):
                 # The others may have moved W while this partition did not count: by times of lower steps.
-                self.ahead = max(self.ahead, step * STEP_MS + ahead_ms(self.policy) - self.policy.strategy.event_delay_ms)
+                self.ahead = max(
+                    self.ahead, step * STEP_MS + ahead_ms(self.policy) - self.policy.strategy.event_delay_ms
+                )
         self.has_event |= record.is_event
         if record.moves:
             self.of_step = max(self.of_step, moving_time(record.time, step, self.policy))

@@ -16,14 +16,14 @@ from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.strategies import Bounded
 from tidemark.pipeline.fold.grouping_sets import groupings
 from tidemark.pipeline.reading.advice.tradeoff import BoundStep, EventHistory, EventsBySlack
-from tidemark.pipeline.reading.ledger_summary import UNJUDGED_SQL
+from tidemark.pipeline.reading.ledger_summary import unjudged_sql
 from tidemark.pipeline.tables.ledger import Ledger, require_warehouse
 from tidemark.pipeline.tables.query import rows_of
 from tidemark.pipeline.tables.schemas import DEAD_LETTERS, LEDGER, find_table
 
 _EVENTS_SQL: Final = (
-    "SELECT epoch, sum(CASE WHEN watermark_before IS NULL THEN too_late ELSE counted + too_late END) AS judged, "  # noqa: S608 - ours
-    f"{UNJUDGED_SQL} FROM ledger GROUP BY epoch"
+    "SELECT epoch, sum(CASE WHEN watermark_before IS NULL THEN too_late ELSE counted + too_late END) AS judged, "
+    "{unjudged} FROM ledger GROUP BY epoch"
 )
 _STEPS_SQL: Final = (
     "SELECT epoch, batch, max(watermark) AS watermark, max(committed_at) AS committed_at FROM ledger "
@@ -42,16 +42,25 @@ def read_history(warehouse: str) -> EventHistory:
     """Returns the epochs with the strategy `bounded`, and the bound of the newest.
 
     Raises SetUpError if there is no warehouse, if no watermark has judged an event of it yet, or if its newest epoch
-    has another strategy.
+    has another strategy, or judges by arrival.
     """
     require_warehouse(warehouse)
     tables = {spec.name: table for spec in (LEDGER, DEAD_LETTERS) if (table := find_table(spec.name, warehouse))}
     policies_of_all = {epoch: opening.policy for epoch, opening in Ledger(warehouse).openings().items()}
-    policies = {epoch: policy for epoch, policy in policies_of_all.items() if isinstance(policy.strategy, Bounded)}
+    policies = {
+        epoch: policy
+        for epoch, policy in policies_of_all.items()
+        if isinstance(policy.strategy, Bounded) and not policy.by_arrival
+    }
     bounds = {epoch: policy.strategy.delay_ms for epoch, policy in policies.items()}
     newest = max(policies_of_all, default=0)
     if newest and newest not in policies:
         kind = policies_of_all[newest].strategy.kind
+        if policies_of_all[newest].by_arrival:
+            raise SetUpError(
+                f"the records of {warehouse!r} are judged by arrival: estimates need time.judged batch, because the "
+                "ledger does not have how late each of these records was"
+            )
         raise SetUpError(f"the watermark of {warehouse!r} is {kind}: only time.strategy bounded has estimates")
     judged, unjudged = _event_counts(warehouse, tables, policies)
     by_slack = [row for row in rows_of(_COUNTED_SQL, **tables) if row["epoch"] in policies]
@@ -78,7 +87,11 @@ def _event_counts(warehouse: str, tables: Mapping[str, DeltaTable], epochs: Coll
 
     Raises SetUpError if no watermark judged an event of `epochs`.
     """
-    rows = [row for row in rows_of(_EVENTS_SQL, **tables) if row["epoch"] in epochs]
+    rows = [
+        row
+        for row in rows_of(_EVENTS_SQL.format(unjudged=unjudged_sql(tables[LEDGER.name])), **tables)
+        if row["epoch"] in epochs
+    ]
     judged, unjudged = (sum(row[name] for row in rows) for name in ("judged", "unjudged"))
     if judged:
         return judged, unjudged
