@@ -2,8 +2,6 @@ package tidemark;
 
 import java.util.ArrayList;
 import java.util.Iterator;
-import java.util.Map;
-import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.connector.read.InputPartition;
@@ -16,24 +14,35 @@ import org.apache.spark.sql.connector.read.streaming.ReadMaxRows;
 import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** Decides where each batch ends: at the end of the topic, or after so many offsets, in proportion to what waits. */
+/**
+ * Decides where each batch ends: at the end of the topic, or after so many offsets, in proportion to what waits; or at an
+ * arrival that is the same in all partitions.
+ */
 final class PlannedStream implements MicroBatchStream, SupportsTriggerAvailableNow {
     private final PlannedOffsets starts;
     private final long most;
     private final TopicEnds ends;
-    /** The end of the topic when a query began that reads to it; null in a query without end. */
+    /** Null if batches do not end at arrivals. */
+    private final ArrivalPlan arrival;
+    /** The end of the topic when a query began that reads to it; null in a query without end, and by arrival. */
     private PlannedOffsets goal;
 
     PlannedStream(CaseInsensitiveStringMap options) {
-        starts = PlannedOffsets.ofJson(options.get("starts"));
+        String before = options.get("arrival.before");
+        starts = PlannedOffsets.ofJson(options.get("starts")).at(before == null ? null : Long.valueOf(before));
         most = options.getLong("max.records", Long.MAX_VALUE);
         ends = new TopicEnds(options.get("topic"), Consumers.properties(options));
+        arrival = before == null ? null : new ArrivalPlan(ends, options.getLong("settling.ms", 0));
     }
 
     @Override
     public void prepareForTriggerAvailableNow() {
         try {
-            goal = ends.after(starts);
+            if (arrival == null) {
+                goal = ends.after(starts);
+            } else {
+                arrival.toTheEnd(starts);
+            }
         } catch (RuntimeException error) {
             stop();  // Spark does not, before a query has begun
             throw error;
@@ -58,24 +67,11 @@ final class PlannedStream implements MicroBatchStream, SupportsTriggerAvailableN
     @Override
     public Offset latestOffset(Offset before, ReadLimit limit) {
         PlannedOffsets from = (PlannedOffsets) before;
-        PlannedOffsets to = goal == null ? ends.after(from) : goal;
-        return limit instanceof ReadMaxRows rows ? limited(from, to, rows.maxRows()) : to;
-    }
-
-    /** Returns the end of a batch of about {@code most} offsets. No partition that has records is left out. */
-    private static PlannedOffsets limited(PlannedOffsets from, PlannedOffsets to, long most) {
-        Map<Integer, Long> waiting = new TreeMap<>();
-        to.byPartition().forEach((partition, end) -> waiting.put(partition, end - from.of(partition)));
-        double total = waiting.values().stream().mapToDouble(Long::doubleValue).sum();
-        if (total <= most) {
-            return to;
+        long atMost = limit instanceof ReadMaxRows rows ? rows.maxRows() : Long.MAX_VALUE;
+        if (arrival != null) {
+            return arrival.after(from, atMost);
         }
-        Map<Integer, Long> limited = new TreeMap<>();
-        waiting.forEach((partition, count) -> {
-            double share = most * (count / total);
-            limited.put(partition, from.of(partition) + Math.min(count, (long) (share < 1 ? Math.ceil(share) : share)));
-        });
-        return new PlannedOffsets(limited);
+        return from.toward(goal == null ? ends.after(from) : goal, atMost);
     }
 
     @Override
@@ -87,8 +83,9 @@ final class PlannedStream implements MicroBatchStream, SupportsTriggerAvailableN
     public InputPartition[] planInputPartitions(Offset before, Offset after) {
         PlannedOffsets from = (PlannedOffsets) before;
         ArrayList<Range> ranges = new ArrayList<>();
-        ((PlannedOffsets) after).byPartition().forEach((partition, end) -> ranges.add(new Range(partition, from.of(partition), end)));
-        return new InputPartition[] {new Plan(ranges)};
+        PlannedOffsets to = (PlannedOffsets) after;
+        to.byPartition().forEach((partition, end) -> ranges.add(new Range(partition, from.of(partition), end)));
+        return new InputPartition[] {new Plan(ranges, to.until())};
     }
 
     @Override
@@ -106,21 +103,23 @@ final class PlannedStream implements MicroBatchStream, SupportsTriggerAvailableN
         ends.close();
     }
 
-    private record Plan(ArrayList<Range> ranges) implements InputPartition { }
+    private record Plan(ArrayList<Range> ranges, Long until) implements InputPartition { }
 
     private record Rows() implements PartitionReaderFactory {
         @Override
         public PartitionReader<InternalRow> createReader(InputPartition plan) {
-            return new Row(((Plan) plan).ranges().iterator());
+            return new Row((Plan) plan);
         }
     }
 
     private static final class Row implements PartitionReader<InternalRow> {
         private final Iterator<Range> ranges;
+        private final Long until;
         private InternalRow row;
 
-        Row(Iterator<Range> ranges) {
-            this.ranges = ranges;
+        Row(Plan plan) {
+            ranges = plan.ranges().iterator();
+            until = plan.until();
         }
 
         @Override
@@ -128,7 +127,7 @@ final class PlannedStream implements MicroBatchStream, SupportsTriggerAvailableN
             boolean hasNext = ranges.hasNext();
             if (hasNext) {
                 Range range = ranges.next();
-                row = new GenericInternalRow(new Object[] {range.partition(), range.from(), range.to()});
+                row = new GenericInternalRow(new Object[] {range.partition(), range.from(), range.to(), until});
             }
             return hasNext;
         }

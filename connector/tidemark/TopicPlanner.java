@@ -20,12 +20,18 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * Spark's stream of what a batch has to read of a Kafka topic: a row for each partition, with the offsets {@code from}
  * (inclusive) and {@code to} (exclusive). {@link KafkaColumns} reads them. Options: {@code topic}, {@code starts}
  * (see {@link PlannedOffsets#ofJson}), {@code max.records} of a batch, and {@code kafka.*} for the client.
+ *
+ * <p>With {@code arrival.before}, the {@code until} of the batch before, each batch is a span of arrival
+ * ({@link ArrivalCut}): every record that arrived before {@code until}, in milliseconds since 1970, is in it or in an
+ * earlier batch. {@code until} is a multiple of 200 and the same in all rows, and null without the option.
+ * {@code settling.ms} is how long after its Kafka timestamp a record may become visible.
  */
 public final class TopicPlanner implements TableProvider {
     private static final StructType SCHEMA = new StructType()
         .add("partition", DataTypes.IntegerType, false)
         .add("from", DataTypes.LongType, false)
-        .add("to", DataTypes.LongType, false);
+        .add("to", DataTypes.LongType, false)
+        .add("until", DataTypes.LongType, true);
 
     @Override
     public StructType inferSchema(CaseInsensitiveStringMap options) {

@@ -22,6 +22,13 @@ _FAST_CONSUMER: Final = {
     "kafka.default.api.timeout.ms": "15000",
 }
 
+SETTLING_MS: Final = 200
+"""How long after its Kafka timestamp a record may become visible: what a producer's batching delays it.
+
+A batch that ends at an arrival ends this long before the clock. A record that becomes visible later counts as if it had
+arrived after that batch.
+"""
+
 
 def java_client(kafka: KafkaSettings) -> dict[str, str]:
     """Returns the properties of the Java client. Raises SetUpError if a file of the settings cannot be used."""
@@ -36,17 +43,26 @@ def librdkafka_client(kafka: KafkaSettings) -> dict[str, str | int | float | boo
         return {"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0, **librdkafka_options(kafka)}
 
 
-def planner_options(kafka: KafkaSettings, batch: BatchSettings, positions: Mapping[int, int]) -> dict[str, str]:
+def planner_options(
+    kafka: KafkaSettings,
+    batch: BatchSettings,
+    positions: Mapping[int, int],
+    arrived: int | None = None,
+    settling_ms: int = SETTLING_MS,
+) -> dict[str, str]:
     """Returns the options of the planner of batches, which begins at `positions`, the next offset by partition.
 
+    With `arrived` each batch is a span of arrival, see `TopicRanges.until`; it is the `until` of the last batch before.
     A partition that is added later is read from its start. The query fails if a partition ends before its position.
     Raises SetUpError if a file of the settings cannot be used.
     """
+    by_arrival = {} if arrived is None else {"arrival.before": str(arrived), "settling.ms": str(settling_ms)}
     return {
         **consumer_options(kafka),
         "topic": kafka.topic,
         "starts": json.dumps(positions),
         "max.records": str(batch.max_records),
+        **by_arrival,
     }
 
 

@@ -19,6 +19,12 @@ class TopicRanges:
     starts: Mapping[int, int]
     ends: Mapping[int, int]
     until: int | None = None
+    """Milliseconds since 1970: every record that arrived before it is in these ranges or below. None: not known.
+
+    The arrival of a record is the highest Kafka timestamp of its partition up to it. It is a multiple of 200. Records
+    that arrived at it or later are in these ranges if a step of 200 ms has more records than a batch, or if their
+    timestamps are ahead of the clock.
+    """
 
     def read(self, plan: str) -> DataFrame:
         """Returns the records with the fields of the decoding `plan` (see `tidemark.pipeline.decoding.decode.Reader`).

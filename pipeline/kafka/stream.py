@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from tidemark.pipeline.errors import TransientError
-from tidemark.pipeline.kafka.clients import planner_options
+from tidemark.pipeline.kafka.clients import SETTLING_MS, planner_options
 from tidemark.pipeline.kafka.ranges import TopicRanges
 from tidemark.pipeline.runtime.connector import PLANNER
 from tidemark.pipeline.runtime.spark_errors import cause_in
@@ -35,21 +35,27 @@ class Stream:
     batch: BatchSettings
     on_batch: Callable[[TopicRanges], None]
     """Takes the ranges of a batch."""
+    settling_ms: int = SETTLING_MS
     _failure: Exception | None = None
 
-    def drain(self, positions: Mapping[int, int]) -> None:
+    def drain(self, positions: Mapping[int, int], arrived: int | None = None) -> None:
         """Reads from `positions` to the current end of the topic; returns after the last batch.
 
+        With `arrived`, the `until` of the last batch before, each batch is a span of arrival (see `TopicRanges.until`).
+        The last one ends after the time of this call, for which it waits; an open transaction makes it end earlier.
         Raises what `on_batch` raised, or TransientError if the query failed for any other reason.
         """
         with tempfile.TemporaryDirectory(prefix="tidemark-") as checkpoint:
-            writer = self._writer(positions, Path(checkpoint))
+            writer = self._writer(positions, arrived, Path(checkpoint))
             self.wait(writer.trigger(availableNow=True).start(), None)
 
-    def start(self, positions: Mapping[int, int], checkpoint: Path) -> StreamingQuery:
-        """Starts a query without end; the caller waits for it and stops it between batches."""
+    def start(self, positions: Mapping[int, int], checkpoint: Path, arrived: int | None = None) -> StreamingQuery:
+        """Starts a query without end; the caller waits for it and stops it between batches.
+
+        With `arrived`, the `until` of the last batch before, each batch is a span of arrival (see `TopicRanges.until`).
+        """
         interval = f"{milliseconds(self.batch.interval)} milliseconds"
-        query: StreamingQuery = self._writer(positions, checkpoint).trigger(processingTime=interval).start()
+        query: StreamingQuery = self._writer(positions, arrived, checkpoint).trigger(processingTime=interval).start()
         return query
 
     def wait(self, query: StreamingQuery, seconds: float | None) -> bool:
@@ -71,10 +77,10 @@ class Stream:
             _log.warning("query_not_stopped", reason=cause_in(str(error)))
             self.spark.sparkContext.setLogLevel("OFF")  # until the next start: it would log pages
 
-    def _writer(self, positions: Mapping[int, int], checkpoint: Path) -> DataStreamWriter:
+    def _writer(self, positions: Mapping[int, int], arrived: int | None, checkpoint: Path) -> DataStreamWriter:
         self._failure = None
         ranges = self.spark.readStream.format(PLANNER)
-        ranges = ranges.options(**planner_options(self.kafka, self.batch, positions))
+        ranges = ranges.options(**planner_options(self.kafka, self.batch, positions, arrived, self.settling_ms))
 
         def each(planned: DataFrame, _: int) -> None:
             if self._failure is not None:
@@ -82,7 +88,7 @@ class Stream:
             try:
                 rows = planned.collect()
                 starts, ends = ({row["partition"]: row[name] for row in rows} for name in ("from", "to"))
-                self.on_batch(TopicRanges(self.spark, self.kafka, starts, ends))
+                self.on_batch(TopicRanges(self.spark, self.kafka, starts, ends, rows[0]["until"]))
             except Exception as error:  # noqa: BLE001 - `wait` raises it: Spark would print pages of Java
                 self._failure = error
 

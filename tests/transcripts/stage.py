@@ -28,7 +28,7 @@ class WholeTopic(Stream):
     ends: Callable[[], Mapping[int, int]] = dict
     """Returns the end of each partition."""
 
-    def drain(self, positions: Mapping[int, int]) -> None:
+    def drain(self, positions: Mapping[int, int], arrived: int | None = None) -> None:  # noqa: ARG002 - ends are given
         """Takes the batch from `positions` to the ends."""
         self.on_batch(TopicRanges(self.spark, self.kafka, positions, self.ends()))
 
