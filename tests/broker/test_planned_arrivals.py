@@ -234,6 +234,14 @@ def test_a_drain_reads_all_that_was_sent_before_it_and_a_second_one_does_not_wai
     assert reader.ends == {0: 1, 1: 3}
 
 
+def is_waiting(spark: SparkSession) -> bool:
+    """Returns whether a thread of the JVM is in the planner's wait."""
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    stacks = jvm.java.lang.Thread.getAllStackTraces().values()
+    return any("ArrivalPlan.sleep" in str(call) for stack in stacks for call in stack)
+
+
 def test_a_query_that_waits_for_its_goal_to_settle_can_be_stopped(
     spark: SparkSession, broker: Cluster, make_topic: MakeTopic
 ) -> None:
@@ -244,7 +252,7 @@ def test_a_query_that_waits_for_its_goal_to_settle_can_be_stopped(
     ranges = spark.readStream.format(PLANNER).options(**options).load()
     query = ranges.writeStream.format("noop").trigger(availableNow=True).start()
     try:
-        wait_for(lambda: "Initializing" in query.status["message"], PATIENCE_S, "the start of the query")
+        wait_for(lambda: is_waiting(spark), PATIENCE_S, "the query to wait")
         query.stop()
         assert not query.isActive
         assert query.exception() is None
