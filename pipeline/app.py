@@ -97,7 +97,7 @@ def open_service(
         stack.callback(publisher.close)
         service = Service(resources, opened, publisher)
         stack.callback(service.close)
-        stream = Stream(resources.spark, settings.kafka, settings.batch, service.take)
+        stream = Stream(resources.spark, settings.kafka, settings.batch, service.take, resources.policy.settling_ms)
         tick_s = milliseconds(settings.time.interval) / 1000
         yield RunningService(service, stream, publisher, resources, endpoint.port, tick_s)
 

@@ -19,8 +19,6 @@ from tidemark.pipeline.event_time.event_ids import Bools, Longs
 from tidemark.pipeline.event_time.policy import AllIdle, Policy
 
 STEP_MS: Final = 200
-SETTLING_MS: Final = 200
-"""How long after its Kafka timestamp a record may become visible: a batch ends that long before the clock."""
 NO_TIME: Final = rules.NO_WATERMARK
 """Means "no trusted time yet" and "no watermark yet" in arrays."""
 
@@ -101,7 +99,11 @@ class ArrivalState:
         return reached[np.searchsorted(points, steps)]
 
     def after(self, rows: ArrivalRows, step: int, policy: Policy) -> "ArrivalState":
-        """Returns the state before `step`, given the rows of a batch that has all records of lower steps."""
+        """Returns the state before `step`, given the rows of a batch that has all records of lower steps.
+
+        What arrived at `step`, because it settled too late or the step has more records than a batch, counts as before.
+        """
+        rows = rows._replace(first=np.minimum(rows.first, step - 1), last=np.minimum(rows.last, step - 1))
         watermark = int(self.watermarks(rows, np.array([step]), policy)[0])
         partitions = {number: self._arrived(number, rows) for number in self.partitions}
         return replace(
@@ -173,9 +175,9 @@ class Span(NamedTuple):
     until: int
 
 
-def settled_before(now: int) -> int:
+def settled_before(now: int, policy: Policy) -> int:
     """Returns the time in ms such that every record that arrived before it can be read at `now`."""
-    return (now - SETTLING_MS) // STEP_MS * STEP_MS
+    return (now - policy.settling_ms) // STEP_MS * STEP_MS
 
 
 def of_watermarks(watermarks: Longs, value: Callable[[int], int]) -> Longs:

@@ -75,6 +75,8 @@ class Policy:
     time_of: TimeOf = TimeOf.EVENT
     all_idle: AllIdle = AllIdle.HOLD
     judged: JudgedBy = JudgedBy.BATCH
+    settling_ms: int = 0
+    """By arrival: how long after its Kafka timestamp a record may become visible. Batches end that long before now."""
     max_ahead_ms: int | None = None
     """Limit for events ahead of the service's clock; None for no limit."""
     max_age_ms: int | None = None

@@ -66,20 +66,19 @@ class Frontier:
         return None if self.arrival is None else self.arrival.step * STEP_MS
 
     def span(self, until: int | None) -> Span | None:
-        """Returns the next batch with records by arrival, which has all that arrived before `until`, in milliseconds.
+        """Returns the next batch by arrival, which has all records that arrived before `until`, in milliseconds.
 
         None if records are judged by batch. A clock that was put back does not end a batch before it begins.
         """
         if self.arrival is None:
             return None
         assert until is not None  # noqa: S101 - for the type checker: the planner ends such a batch by arrival
-        return Span(self.arrival, max(until // STEP_MS, self.arrival.step + 1))
+        return Span(self.arrival, max(until // STEP_MS, self.arrival.step))
 
     def arrivals(self, rises: ArrivalRows, until: int | None) -> Arrivals | None:
         """Returns what a batch shows of arrival; None if records are judged by batch."""
-        if self.arrival is None or until is None:
-            return None
-        return Arrivals(rises, max(until // STEP_MS, self.arrival.step + (len(rises.first) > 0)))
+        span = self.span(until)
+        return None if span is None else Arrivals(rises, span.until)
 
     def arrived(self, arrivals: Arrivals, policy: Policy) -> "Frontier":
         """Advances the watermark by arrival."""

@@ -22,13 +22,6 @@ _FAST_CONSUMER: Final = {
     "kafka.default.api.timeout.ms": "15000",
 }
 
-SETTLING_MS: Final = 200
-"""How long after its Kafka timestamp a record may become visible: what a producer's batching delays it.
-
-A batch that ends at an arrival ends this long before the clock. A record that becomes visible later counts as if it had
-arrived after that batch.
-"""
-
 
 def java_client(kafka: KafkaSettings) -> dict[str, str]:
     """Returns the properties of the Java client. Raises SetUpError if a file of the settings cannot be used."""
@@ -48,7 +41,7 @@ def planner_options(
     batch: BatchSettings,
     positions: Mapping[int, int],
     arrived: int | None = None,
-    settling_ms: int = SETTLING_MS,
+    settling_ms: int = 0,
 ) -> dict[str, str]:
     """Returns the options of the planner of batches, which begins at `positions`, the next offset by partition.
 

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from tidemark.pipeline.errors import TransientError
-from tidemark.pipeline.kafka.clients import SETTLING_MS, planner_options
+from tidemark.pipeline.kafka.clients import planner_options
 from tidemark.pipeline.kafka.ranges import TopicRanges
 from tidemark.pipeline.runtime.connector import PLANNER
 from tidemark.pipeline.runtime.spark_errors import cause_in
@@ -35,7 +35,8 @@ class Stream:
     batch: BatchSettings
     on_batch: Callable[[TopicRanges], None]
     """Takes the ranges of a batch."""
-    settling_ms: int = SETTLING_MS
+    settling_ms: int = 0
+    """See `Policy.settling_ms`."""
     _failure: Exception | None = None
 
     def drain(self, positions: Mapping[int, int], arrived: int | None = None) -> None:

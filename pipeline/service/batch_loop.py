@@ -99,7 +99,7 @@ class Service:
                 before = self._progress if silent is None else self._progress.settled(silent, now)
                 # What comes after the ends were asked for arrives later.
                 is_read = all(before.positions.get(partition, 0) >= end for partition, end in log_ends.items())
-                arrivals = before.frontier.arrivals(NO_ROWS, settled_before(now) if is_read else 0)
+                arrivals = before.frontier.arrivals(NO_ROWS, settled_before(now, before.policy) if is_read else 0)
                 batch, after = before.after((), {}, log_ends, now, arrivals)
                 if batch.is_empty:
                     self._progress = after

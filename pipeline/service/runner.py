@@ -48,7 +48,7 @@ class RunningService:
 
         Raises Replaced if a newer service has taken over the warehouse, TransientError if the broker failed.
         """
-        self._stream.drain(self._service.positions())
+        self._stream.drain(self._service.positions(), self._service.arrived_before)
         self._publisher.flush()
         self._resources.observer.caught_up()
 
@@ -99,7 +99,7 @@ class RunningService:
         A publication that the store refuses then is deferred to the next start. Raises what `drain` raises.
         """
         with tempfile.TemporaryDirectory(prefix="tidemark-") as checkpoint:
-            query = self._stream.start(self._service.positions(), Path(checkpoint))
+            query = self._stream.start(self._service.positions(), Path(checkpoint), self._service.arrived_before)
             try:
                 while not stopping.is_set() and not self._stream.wait(query, self._tick_seconds):
                     self._service.tick()

@@ -109,6 +109,9 @@ class TimeSettings(Section):
     judged: JudgedBy = JudgedBy.BATCH
     """Which watermark decides what is late: that from before the record's batch (`batch`), or that at its arrival
     (`arrival`): then the same topic gives the same tables, however it is cut into batches."""
+    settling: Duration = timedelta(milliseconds=200)
+    """With `judged` arrival: how long after its Kafka timestamp a record may become visible, which a producer's
+    batching delays. Batches end that long before the clock; what comes later is judged as if it arrived later."""
     interval: PositiveDuration = timedelta(seconds=1)
     """How often idleness and the clock are checked while no data arrives; with data every batch checks them."""
     bound: Duration = timedelta(seconds=10)
@@ -419,6 +422,7 @@ class Settings(BaseSettings):
             time_of=self.time.of,
             all_idle=self.time.all_idle,
             judged=self.time.judged,
+            settling_ms=milliseconds(self.time.settling),
             max_age_ms=None if self.time.max_age is None else milliseconds(self.time.max_age),
             caps_watermark=self.time.max_ahead_of_clock is not None and self.time.of is not TimeOf.PROCESSING,
             max_ahead_ms=None if self.time.max_ahead_of_clock is None else milliseconds(self.time.max_ahead_of_clock),

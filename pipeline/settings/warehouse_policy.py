@@ -17,6 +17,7 @@ POLICY_SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "time_of": ("time.of",),
     "all_idle": ("time.all_idle",),
     "judged": ("time.judged",),
+    "settling_ms": ("time.settling",),
     "max_ahead_ms": ("time.max_ahead_of_clock",),
     "max_age_ms": ("time.max_age",),
     "caps_watermark": ("time.of", "time.max_ahead_of_clock"),

@@ -12,6 +12,7 @@ from datetime import timedelta
 from itertools import accumulate, pairwise
 from pathlib import Path
 from random import Random
+from typing import Final
 
 import pytest
 from pyspark.errors import StreamingQueryException
@@ -27,7 +28,7 @@ from tests.support.topic_reader import consumed
 from tests.support.topic_writer import Raw, send
 from tests.support.waiting import PATIENCE_S, wait_for
 from tidemark.pipeline.event_time.arrival import STEP_MS
-from tidemark.pipeline.kafka.clients import SETTLING_MS, planner_options
+from tidemark.pipeline.kafka.clients import planner_options
 from tidemark.pipeline.kafka.ranges import TopicRanges
 from tidemark.pipeline.kafka.stream import Stream
 from tidemark.pipeline.runtime.connector import PLANNER
@@ -35,6 +36,8 @@ from tidemark.pipeline.runtime.spark import spark_session
 from tidemark.pipeline.settings.model import BatchSettings, KafkaSettings, SparkSettings
 
 pytestmark = pytest.mark.broker
+
+SETTLING_MS: Final = 200
 
 MakeTopic = Callable[..., str]
 Place = tuple[int, int]
