@@ -156,7 +156,7 @@ class JudgedInSpark:
         return schema_ids_in_spark(_of_unknown_schemas(self._plan.unpacked(self._rows)), excluded)
 
     def _judged(self, packed: DataFrame) -> Iterator[pa.Table]:
-        differing = F.col(GROUP), F.col(f"{REJECTED}[0].{c.OFFSET}")
+        differing = F.col(GROUP), F.col(REJECTED)[0][c.OFFSET]
         chunks = driver_chunks.spark_chunks(packed, self._bytes, self._plan.chunk_bytes, *differing)
         return map(self._judgement.of, chunks)
 

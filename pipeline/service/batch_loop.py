@@ -120,14 +120,14 @@ class Service:
                     self._observe(batch, committed_at)
 
     @property
-    def arrived_before(self) -> int | None:
-        """The time in ms before which all records have been read; None if records are judged by batch."""
-        return self._progress.frontier.arrived_before
-
-    @property
     def frontier(self) -> Frontier:
         """The watermark and the partitions, as of the last batch."""
         return self._progress.frontier
+
+    @property
+    def arrived_before(self) -> int | None:
+        """The time in ms before which all records have been read; None if records are judged by batch."""
+        return self._progress.frontier.arrived_before
 
     @property
     def open_windows(self) -> Mapping[str, int]:

@@ -370,6 +370,15 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
+    def _arrival_counts_the_first_of_duplicates(self) -> Self:
+        if self.deduplicate != "off" and self.time.judged is JudgedBy.ARRIVAL:
+            raise ValueError(
+                "deduplicate cannot be combined with time.judged = arrival: which of several records with an id counts "
+                "is decided before it is known which of them are late"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _retention_of_tables(self) -> Self:
         for name, keep in self.retention.items():
             if name not in {*self.every_report, UserTotals.name, "dead_letters"}:

@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from copy import copy
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -13,9 +15,11 @@ from tests.support.folded import as_read
 from tests.support.topic_writer import value_of
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.decoding.wire_format import id_bytes, schema_ids, schema_ids_in_spark
+from tidemark.pipeline.event_time.arrival import STEP_MS, ArrivalState, Arrived, Span
+from tidemark.pipeline.event_time.policy import JudgedBy, Verdict
 from tidemark.pipeline.event_time.tallies import Tallies
 from tidemark.pipeline.fold.fold_plan import FoldPlan
-from tidemark.pipeline.fold.fold_result import FoldResult, InSpark, OnDriver
+from tidemark.pipeline.fold.fold_result import FoldResult, InSpark, JudgedInSpark, OnDriver
 from tidemark.pipeline.fold.outputs import dead_letters, panes
 from tidemark.pipeline.fold.record_columns import BatchContext
 from tidemark.pipeline.runtime.spark import spark_session
@@ -39,6 +43,26 @@ def spark() -> SparkSession:
 def records(spark: SparkSession) -> DataFrame:
     values = [(value_of("ann", NOW - 30_000 * n), b"noise", header(70 + n % 3) + b"x", b"")[n % 4] for n in range(60)]
     return spark.createDataFrame([(b"k", value, "t", n % 2, n, STAMP) for n, value in enumerate(values)], SCHEMA)
+
+
+def judged_results(spark: SparkSession) -> Iterator[FoldResult]:
+    """Yields the results of a batch whose records are judged by arrival: of three times one is late at its step."""
+    policy = replace(POLICY, judged=JudgedBy.ARRIVAL)
+    plan, rows = FoldPlan(EventSchemas(load_schemas()), policy, 2), records(spark)
+    arrived = {number: Arrived(NOW + 100_000, NOW // STEP_MS - 1) for number in (0, 1)}
+    before = ArrivalState(arrived, NOW // STEP_MS, NOW - 30_000, NOW // STEP_MS - 1)
+    span = Span(before, NOW // STEP_MS + 1)
+    packed = plan.packed(plan.keyed(as_read(rows, plan), BatchContext(NOW - 30_000, NOW)), span)
+    yield OnDriver(plan, packed.toArrow(), span)
+    yield JudgedInSpark(plan, packed, span)
+    yield JudgedInSpark(replace_chunks(plan), packed, span)
+
+
+def replace_chunks(plan: FoldPlan) -> FoldPlan:
+    """Returns the plan with so small chunks that each job gives a few rows."""
+    small = copy(plan)
+    small.chunk_bytes = 500
+    return small
 
 
 def results(spark: SparkSession) -> Iterator[FoldResult]:
@@ -70,6 +94,21 @@ def test_the_driver_writes_the_same_rows_wherever_they_are(spark: SparkSession) 
     for rows in (panes_of, dead_letters_of):
         assert rows(split) == rows(in_spark) == rows(on_driver) != Counter()
     assert [len(list(result.rejected())) for result in (on_driver, in_spark, split)] == [0, 0, 1]
+
+
+@pytest.mark.jvm
+def test_the_driver_judges_the_same_rows_wherever_they_are(spark: SparkSession) -> None:
+    on_driver, *in_spark = judged_results(spark)
+    tallies = Tallies.of_rows(on_driver.statistics)
+    assert tallies.total([Verdict.TOO_LATE]) > 0
+    assert tallies.total([Verdict.COUNTED]) > 0
+    for result in in_spark:
+        for rows in (panes_of, dead_letters_of):
+            assert rows(result) == rows(on_driver) != Counter()
+        found = Tallies.of_rows(result.statistics)
+        assert (found.partitions, found.panes, found.ages_ms) == (tallies.partitions, tallies.panes, tallies.ages_ms)
+        assert {*result.unknown_schema_ids([71])} == {*on_driver.unknown_schema_ids([71])}
+        assert sorted(zip(*result.rises, strict=True)) == sorted(zip(*on_driver.rises, strict=True))
 
 
 @pytest.mark.jvm
