@@ -58,7 +58,7 @@ public final class ArrivalCut {
         this.log = log;
     }
 
-    /** Returns the end of the batch, with the newest {@code until} up to {@code newest} that is complete and within the limit. */
+    /** Returns the end of the batch: with the last time up to {@code newest} that is complete and within the limit. */
     public PlannedOffsets to(long newest) {
         Cut top = at(Math.max(newest, before.until()));
         if (isWithin(top)) {
@@ -70,7 +70,7 @@ public final class ArrivalCut {
             return before.toward(low.ends(), most);
         }
         low = low.raised(top.until());
-        for (int asked = 0; isNarrower(low, top) && (low.count() == 0 || isSmall(low) && asked < ENOUGH); asked++) {
+        for (int asked = 0; hasStepsBetween(low, top) && (low.count() == 0 || isSmall(low) && asked < ENOUGH); asked++) {
             Cut middle = at(between(low, top, asked));
             if (isWithin(middle)) {
                 low = middle.raised(top.until());
@@ -78,7 +78,7 @@ public final class ArrivalCut {
                 top = middle;
             }
         }
-        return top.isComplete() && isSmall(low) && !isNarrower(low, top) ? withinStep(low, top) : low.ends();
+        return top.isComplete() && isSmall(low) && !hasStepsBetween(low, top) ? withinStep(low, top) : low.ends();
     }
 
     private Cut at(long until) {
@@ -110,11 +110,14 @@ public final class ArrivalCut {
         return cut.count() < most - cut.count();
     }
 
-    private static boolean isNarrower(Cut low, Cut top) {
+    private static boolean hasStepsBetween(Cut low, Cut top) {
         return top.until() - low.until() > STEP_MS;
     }
 
-    /** Returns a step between two others: where three quarters of the limit are at an even rate, or in every other question the middle. */
+    /**
+     * Returns a step between two others: where a batch has three quarters of the limit if records arrive evenly. Every
+     * other question is the middle, so that the steps are halved whatever the rate.
+     */
     private long between(Cut low, Cut top, int asked) {
         long steps = (top.until() - low.until()) / STEP_MS;
         boolean isEven = top.isComplete() && asked % 2 == 0;
@@ -128,7 +131,7 @@ public final class ArrivalCut {
         return within.isAt(top.ends()) ? top.ends() : within;
     }
 
-    /** Returns the ends with records that would otherwise wait until the clock reaches their timestamps, and hold their partitions. */
+    /** Returns the ends with the records that would wait for the clock to reach their timestamps, and hold their partitions. */
     private PlannedOffsets aheadOfClock(Cut top) {
         Map<Integer, Long> to = new TreeMap<>(top.ends().byPartition());
         to.replaceAll((partition, end) -> Math.max(end, Math.min(ends.stable().of(partition), earlier.of(partition))));

@@ -11,7 +11,7 @@ final class ArrivalPlan {
      */
     private static final long AHEAD_MS = 1_000;
 
-    /** How far batches can go: to a time, in a log as it was seen, and to offsets that are read whatever their timestamps. */
+    /** How far batches can go: to a time, in a log as it was seen; what is below {@code earlier} is read at any timestamp. */
     private record Goal(long until, LogEnds log, PlannedOffsets earlier) { }
 
     private final TopicEnds topic;

@@ -55,7 +55,8 @@ final class TopicEnds implements AutoCloseable {
     /** Returns the first record with a timestamp at or after {@code time}, of the partitions that have one. */
     Map<Integer, ArrivalCut.First> at(long time, Collection<Integer> partitions) {
         Map<Integer, ArrivalCut.First> first = new TreeMap<>();
-        retried(() -> ask(partitions, OffsetSpec.forTimestamp(time), IsolationLevel.READ_UNCOMMITTED)).forEach((partition, info) -> {
+        OffsetSpec spec = OffsetSpec.forTimestamp(time);
+        retried(() -> ask(partitions, spec, IsolationLevel.READ_UNCOMMITTED)).forEach((partition, info) -> {
             if (info.offset() >= 0) {
                 first.put(partition, new ArrivalCut.First(info.offset(), info.timestamp()));
             }
@@ -78,7 +79,8 @@ final class TopicEnds implements AutoCloseable {
         return new PlannedOffsets(offsets, null);
     }
 
-    private Map<Integer, ListOffsetsResultInfo> ask(Collection<Integer> partitions, OffsetSpec spec, IsolationLevel isolation) {
+    private Map<Integer, ListOffsetsResultInfo> ask(
+        Collection<Integer> partitions, OffsetSpec spec, IsolationLevel isolation) {
         Map<TopicPartition, OffsetSpec> specs = partitions.stream()
             .collect(Collectors.toMap(each -> new TopicPartition(topic, each), each -> spec));
         Map<Integer, ListOffsetsResultInfo> answers = new HashMap<>();

@@ -168,7 +168,7 @@ class Arrivals(NamedTuple):
     until: int
 
 
-class Span(NamedTuple):
+class ArrivalSpan(NamedTuple):
     """A batch by arrival: what the batches before it left, and the step before which it has all further records."""
 
     before: ArrivalState

@@ -8,7 +8,7 @@ order within a batch.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tidemark.pipeline.event_time.arrival import NO_TIME, STEP_MS, ArrivalRows, Arrivals, ArrivalState, Span
+from tidemark.pipeline.event_time.arrival import NO_TIME, STEP_MS, ArrivalRows, Arrivals, ArrivalSpan, ArrivalState
 from tidemark.pipeline.event_time.policy import AllIdle, Policy
 
 
@@ -65,7 +65,7 @@ class Frontier:
         """The time in ms before which all records have been read; None if records are judged by batch."""
         return None if self.arrival is None else self.arrival.step * STEP_MS
 
-    def span(self, until: int | None) -> Span | None:
+    def span(self, until: int | None) -> ArrivalSpan | None:
         """Returns the next batch by arrival, which has all records that arrived before `until`, in milliseconds.
 
         None if records are judged by batch. A clock that was put back does not end a batch before it begins.
@@ -73,7 +73,7 @@ class Frontier:
         if self.arrival is None:
             return None
         assert until is not None  # noqa: S101 - for the type checker: the planner ends such a batch by arrival
-        return Span(self.arrival, max(until // STEP_MS, self.arrival.step))
+        return ArrivalSpan(self.arrival, max(until // STEP_MS, self.arrival.step))
 
     def arrivals(self, rises: ArrivalRows, until: int | None) -> Arrivals | None:
         """Returns what a batch shows of arrival; None if records are judged by batch."""

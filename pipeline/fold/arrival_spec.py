@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import rules
-from tidemark.pipeline.event_time.arrival import NO_TIME, STEP_MS, ArrivalRows, ArrivalState, Span, ahead_ms
+from tidemark.pipeline.event_time.arrival import NO_TIME, STEP_MS, ArrivalRows, ArrivalSpan, ArrivalState, ahead_ms
 from tidemark.pipeline.event_time.checks import Check, verdict_of
 from tidemark.pipeline.event_time.policy import Policy, Verdict
 from tidemark.pipeline.fold.packed import GROUP
@@ -28,7 +28,7 @@ _EVENT_CHECKS: Final = sum(
 """The checks of records that end a silence, as bits."""
 
 
-def arrival_spec(span: Span, policy: Policy) -> Mapping[str, Any]:
+def arrival_spec(span: ArrivalSpan, policy: Policy) -> Mapping[str, Any]:
     """Returns the fields of `ArrivalSpec.java` for a batch."""
     state = span.before
     return {

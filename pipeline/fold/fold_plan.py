@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidemark.pipeline import columns as c
-from tidemark.pipeline.event_time.arrival import ArrivalRows, ArrivalState, Span
+from tidemark.pipeline.event_time.arrival import ArrivalRows, ArrivalSpan, ArrivalState
 from tidemark.pipeline.event_time.event_ids import Longs
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.event_time.tallies import Statistic
@@ -90,7 +90,7 @@ class FoldPlan:
 
         By arrival the records are those of one step, the first of a topic.
         """
-        span = Span(ArrivalState({}), 1) if self._policy.by_arrival else None
+        span = ArrivalSpan(ArrivalState({}), 1) if self._policy.by_arrival else None
         return self.unpacked(self.packed(self.keyed(records, context), span))
 
     def keyed(self, records: DataFrame, context: BatchContext, *, keeps_apart: bool = False) -> DataFrame:
@@ -113,7 +113,7 @@ class FoldPlan:
         changed[REJECTED] = F.when(is_first, F.col(REJECTED))
         return with_repeated(keyed, positions).withColumns(changed)
 
-    def packed(self, keyed: DataFrame, span: Span | None = None) -> DataFrame:
+    def packed(self, keyed: DataFrame, span: ArrivalSpan | None = None) -> DataFrame:
         """Returns the second half: the rows of `unpacked` in fewer and narrower columns, which are cached and sent.
 
         Flags, check, partition and pane are one number; the fields of a rejected record are a list of one struct.

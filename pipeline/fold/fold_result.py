@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.decoding.wire_format import schema_ids, schema_ids_in_spark
-from tidemark.pipeline.event_time.arrival import NO_ROWS, ArrivalRows, Span
+from tidemark.pipeline.event_time.arrival import NO_ROWS, ArrivalRows, ArrivalSpan
 from tidemark.pipeline.event_time.checks import Check
 from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.event_time.tallies import Statistic
@@ -63,7 +63,7 @@ class OnDriver:
 
     frame: None = None
 
-    def __init__(self, plan: FoldPlan, rows: pa.Table, span: Span | None = None) -> None:
+    def __init__(self, plan: FoldPlan, rows: pa.Table, span: ArrivalSpan | None = None) -> None:
         """`span` is the batch's if its records are judged by arrival."""
         self._plan = plan
         self.groupings = plan.groupings
@@ -128,7 +128,7 @@ class JudgedInSpark:
 
     frame: None = None
 
-    def __init__(self, plan: FoldPlan, packed: DataFrame, span: Span) -> None:
+    def __init__(self, plan: FoldPlan, packed: DataFrame, span: ArrivalSpan) -> None:
         """Computes `packed`, which the caller has persisted and keeps until the rows are written."""
         self._plan = plan
         self.groupings = plan.groupings

@@ -29,7 +29,7 @@ from tidemark.pipeline.kafka.ranges import TopicRanges
 from tidemark.pipeline.settings.model import Settings
 from tidemark.pipeline.tuning import STANDARD
 
-pytestmark = pytest.mark.broker
+pytestmark = [pytest.mark.broker, pytest.mark.core]
 
 Bag = Counter[tuple[Any, ...]]
 _BASE_MS: Final = (now_ms() - 86_400_000) // 60_000 * 60_000

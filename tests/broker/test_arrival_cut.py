@@ -23,6 +23,8 @@ from tidemark.pipeline.event_time.arrival import STEP_MS
 from tidemark.pipeline.runtime.spark import spark_session
 from tidemark.pipeline.settings.model import SparkSettings
 
+pytestmark = pytest.mark.jvm
+
 Offsets = tuple[int, ...]
 """An offset of each partition."""
 START = 1_700_000_000_000
@@ -154,7 +156,6 @@ def random_times(chance: Random) -> list[int]:
 
 
 @pytest.mark.parametrize(("part", "cases"), [(0, 30), pytest.param(1, 1000, marks=pytest.mark.nightly)])
-@pytest.mark.jvm
 def test_any_batch_is_a_span_of_arrival_within_the_limit_and_every_record_is_read(
     planner: Planner, part: int, cases: int
 ) -> None:

@@ -27,6 +27,7 @@ from tests.support.services import ANY_TIMESTAMP
 from tests.support.topic_reader import consumed
 from tests.support.topic_writer import Raw, send
 from tests.support.waiting import PATIENCE_S, wait_for
+from tidemark.pipeline.errors import TransientError
 from tidemark.pipeline.event_time.arrival import STEP_MS
 from tidemark.pipeline.kafka.clients import planner_options
 from tidemark.pipeline.kafka.ranges import TopicRanges
@@ -235,6 +236,15 @@ def test_a_drain_reads_all_that_was_sent_before_it_and_a_second_one_does_not_wai
     assert reader.until > sent
     reader.drain()
     assert reader.ends == {0: 1, 1: 3}
+
+
+def test_a_topic_that_is_shorter_than_what_was_read_is_not_read(
+    spark: SparkSession, broker: Cluster, make_topic: MakeTopic
+) -> None:
+    topic = make_topic(1)
+    send(broker.bootstrap_servers, topic, [Raw(b"x")])
+    with pytest.raises(TransientError, match="was read to offset 7, but ends at 1"):
+        Reader(spark, broker, topic).drain({0: 7})
 
 
 def is_waiting(spark: SparkSession) -> bool:

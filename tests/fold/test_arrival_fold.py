@@ -18,7 +18,7 @@ from tests.support.folded import NOW
 from tests.support.seeds import SEED
 from tests.support.topic_writer import value_of
 from tidemark.pipeline.decoding.decode import decoded
-from tidemark.pipeline.event_time.arrival import ArrivalState, Arrived, Span
+from tidemark.pipeline.event_time.arrival import ArrivalSpan, ArrivalState, Arrived
 from tidemark.pipeline.event_time.policy import JudgedBy, Policy
 from tidemark.pipeline.event_time.strategies import Bounded
 from tidemark.pipeline.fold.arrival_spec import rises_of
@@ -69,7 +69,7 @@ def in_batches(spark: SparkSession, topic: Topic, policy: Policy, cuts: Sequence
             rows += (row_of(topic[number][index], number, index) for index in range(start, places[number]))
         records = spark.createDataFrame(pa.Table.from_pylist(rows, SCHEMA)).coalesce(1)
         keyed = plan.keyed(decoded(records, plan.decoding_plan), BatchContext(state.watermark, NOW))
-        packed = plan.packed(keyed, Span(state, step)).toArrow()
+        packed = plan.packed(keyed, ArrivalSpan(state, step)).toArrow()
         rises = rises_of(packed)
         add(tables, plan.judgement(state, rises).of(packed), policy, len(topic))
         state = state.after(rises, step, policy)

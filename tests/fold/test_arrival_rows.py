@@ -30,7 +30,7 @@ from tests.fold.test_grouped_records import (
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.seeds import SEED
 from tidemark.pipeline.event_time import rules
-from tidemark.pipeline.event_time.arrival import NO_TIME, STEP_MS, ArrivalState, Arrived, Span
+from tidemark.pipeline.event_time.arrival import NO_TIME, STEP_MS, ArrivalSpan, ArrivalState, Arrived
 from tidemark.pipeline.event_time.checks import Check
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.fold.arrival_spec import RISE, arrival_spec, rises_of
@@ -65,7 +65,8 @@ def test_doubtful_records_and_rises_are_those_of_a_slow_recount(spark: SparkSess
     ]).drop("partition", "kafka_timestamp", "happened"), spec)  # fmt: skip
     for limits in ({}, LIMITS[case]):
         found = fold_records(
-            in_tasks(spark, records), {**spec, "limits": limits, "arrival": arrival_spec(Span(state, last + 1), policy)}
+            in_tasks(spark, records),
+            {**spec, "limits": limits, "arrival": arrival_spec(ArrivalSpan(state, last + 1), policy)},
         )
         rows = found.toArrow()
         assert sorted(zip(*(column.tolist() for column in rises_of(rows)), strict=True)) == sorted(rises)
@@ -180,5 +181,5 @@ def in_tasks(spark: SparkSession, records: Sequence[Judged]) -> DataFrame:
 
 def test_a_step_has_the_length_that_the_rule_has() -> None:
     policy = random_policy(Random(1))
-    assert arrival_spec(Span(ArrivalState({}), 1), policy)["step_ms"] == STEP_MS
-    assert not len(np.array(arrival_spec(Span(ArrivalState({}), 1), policy)["partitions"]))
+    assert arrival_spec(ArrivalSpan(ArrivalState({}), 1), policy)["step_ms"] == STEP_MS
+    assert not len(np.array(arrival_spec(ArrivalSpan(ArrivalState({}), 1), policy)["partitions"]))

@@ -14,6 +14,7 @@ import pytest
 from tests.support.policies import policy_of
 from tidemark.pipeline.errors import BrokenChain, SetUpError
 from tidemark.pipeline.event_time import window_states
+from tidemark.pipeline.event_time.arrival import NO_ROWS
 from tidemark.pipeline.event_time.checks import Check
 from tidemark.pipeline.event_time.malformed import MalformedLimit, MalformedShare
 from tidemark.pipeline.event_time.progress import Progress
@@ -87,7 +88,7 @@ class Parts:
     def _fold(self, *_: object) -> Iterator[object]:
         self.noting("fold")()
         result = SimpleNamespace(
-            statistics=self.statistics, unknown_schema_ids=lambda known: [*{*self.unknown_ids} - known]
+            statistics=self.statistics, rises=NO_ROWS, unknown_schema_ids=lambda known: [*{*self.unknown_ids} - known]
         )
         yield SimpleNamespace(result=result, now=0, ids="ids")
 
@@ -106,7 +107,7 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> Parts:
 
 
 def ranges(end: int) -> Any:
-    return SimpleNamespace(ends={0: end})
+    return SimpleNamespace(ends={0: end}, until=None)
 
 
 def test_a_batch_has_five_steps_in_order_and_its_progress_is_adopted_with_the_commit(parts: Parts) -> None:

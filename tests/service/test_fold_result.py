@@ -15,7 +15,7 @@ from tests.support.folded import as_read
 from tests.support.topic_writer import value_of
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.decoding.wire_format import id_bytes, schema_ids, schema_ids_in_spark
-from tidemark.pipeline.event_time.arrival import STEP_MS, ArrivalState, Arrived, Span
+from tidemark.pipeline.event_time.arrival import STEP_MS, ArrivalSpan, ArrivalState, Arrived
 from tidemark.pipeline.event_time.policy import JudgedBy, Verdict
 from tidemark.pipeline.event_time.tallies import Tallies
 from tidemark.pipeline.fold.fold_plan import FoldPlan
@@ -51,7 +51,7 @@ def judged_results(spark: SparkSession) -> Iterator[FoldResult]:
     plan, rows = FoldPlan(EventSchemas(load_schemas()), policy, 2), records(spark)
     arrived = {number: Arrived(NOW + 100_000, NOW // STEP_MS - 1) for number in (0, 1)}
     before = ArrivalState(arrived, NOW // STEP_MS, NOW - 30_000, NOW // STEP_MS - 1)
-    span = Span(before, NOW // STEP_MS + 1)
+    span = ArrivalSpan(before, NOW // STEP_MS + 1)
     packed = plan.packed(plan.keyed(as_read(rows, plan), BatchContext(NOW - 30_000, NOW)), span)
     yield OnDriver(plan, packed.toArrow(), span)
     yield JudgedInSpark(plan, packed, span)

@@ -100,6 +100,7 @@ COMPANIONS: Final[Mapping[str, Mapping[str, Any]]] = {
         "kafka.tls.certificate": "certificate",
         "kafka.tls.key": "key",
     },
+    "time.judged": {"time.judged": "arrival"},
     "time.marker": {"time.strategy": "punctuated", "time.marker": "true"},
     "time.strategy": {"time.strategy": "time_lag"},
     "site": {"site.zone": "Europe/Berlin"},
@@ -151,6 +152,8 @@ def needed_by(setting: Setting) -> Mapping[str, Any]:
 def givens(draw: st.DrawFn) -> list[Given]:
     """Some settings, each in some source, after the settings that they cannot be without, in the file."""
     chosen = draw(st.lists(st.sampled_from(SHOWN), min_size=1, max_size=4, unique_by=lambda setting: setting.name))
+    if any(setting.name == "time.judged" for setting in chosen):  # neither goes with arrival
+        chosen = [setting for setting in chosen if setting.name not in ("time.of", "deduplicate")]
     own = [Given(setting, draw(values(setting)), draw(st.sampled_from(SOURCES))) for setting in chosen]
     needed = {name: value for setting in chosen for name, value in needed_by(setting).items()}
     return [*(Given(setting_of(name), value, "file") for name, value in needed.items()), *own]
