@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
+from deltalake import DeltaTable
 
 from tests.event_time.arrival_rule import Record, Topic, steps_of, whole
 from tests.event_time.test_arrival import random_cuts, random_topic
@@ -22,10 +23,14 @@ from tests.support.kafka_cluster import Cluster
 from tests.support.seeds import SEED
 from tests.support.services import ANY_TIMESTAMP, Clock, settings_of
 from tests.support.topic_writer import Raw, event, send
+from tests.verify.plant import alter
 from tidemark.pipeline.app import open_service
 from tidemark.pipeline.event_time.arrival import STEP_MS
 from tidemark.pipeline.instants import now_ms
 from tidemark.pipeline.kafka.ranges import TopicRanges
+from tidemark.pipeline.reading.comparison.comparison_outcome import ComparisonOutcome
+from tidemark.pipeline.reading.comparison.comparison_output import sentences
+from tidemark.pipeline.reading.comparison.warehouse_comparison import compare
 from tidemark.pipeline.settings.model import Settings
 from tidemark.pipeline.tuning import STANDARD
 
@@ -65,6 +70,7 @@ def test_any_cut_of_a_topic_gives_the_same_tables_and_dead_letters(
         assert_conserved(tmp_path / place)
         found[place] = bags(tmp_path / place, [*_SECTIONS["reports"], "user_totals"])
     assert found["cut"] == found["whole"]
+    assert_comparable(tmp_path / "cut", tmp_path / "whole")
     judged, _ = whole(records, settings_of(broker, name, tmp_path, **_SECTIONS).policy())
     letters = found["whole"]["dead_letters"]
     assert letters
@@ -73,6 +79,19 @@ def test_any_cut_of_a_topic_gives_the_same_tables_and_dead_letters(
     assert {(row["partition"], row["offset"]): shifted(row["watermark"]) for row in rows} == {
         place: watermarks[place] for place in ((row["partition"], row["offset"]) for row in rows)
     }
+
+
+def assert_comparable(one: Path, other: Path) -> None:
+    """`tidemark compare` finds them equal, also in how many events came late, and finds another number."""
+    comparison = compare(str(one), str(other))
+    assert comparison.outcome is ComparisonOutcome.EQUAL, "\n".join(sentences(comparison))
+    values = {table.name: {*table.values} for table in comparison.tables}
+    assert all("late_events" in values[name] for name in _SECTIONS["reports"])
+    assert values["dead_letters"] == {"reason", "watermark", "detail"}
+    version = DeltaTable(str(other / "all")).version()
+    alter(other, "all", lambda rows: [row | {"late_events": row["late_events"] + 1} for row in rows])
+    assert compare(str(one), str(other)).outcome is ComparisonOutcome.DIFFERENT
+    DeltaTable(str(other / "all")).restore(version)
 
 
 def take(settings: Settings, records: Topic, cuts: Sequence[int], chance: Random) -> None:

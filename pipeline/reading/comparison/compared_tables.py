@@ -31,9 +31,9 @@ from tidemark.pipeline.tables.engines import Engine
 from tidemark.pipeline.tables.schemas import CORRECTIONS, DEAD_LETTERS, PANES
 
 _WINDOW: Final = (c.WINDOW_START, c.WINDOW_END)
-_OF_BATCHES: Final = {
+_OF_BATCHES: Final = {c.PUBLISHED_BATCH: "the id of a batch"}
+_LATE_BY_CUTS: Final = {
     c.LATE_EVENTS: "it counts events that came in a later batch than their window fired in: it depends on the cuts",
-    c.PUBLISHED_BATCH: "the id of a batch",
 }
 _NO_ROWS: Final = (
     "all windows, because no window that is final in both has a row, and the two have not read the same offsets"
@@ -45,9 +45,10 @@ _POSITION: Final = ("topic", "partition", "offset")
 _OF_LETTERS: Final = {
     **dict.fromkeys(("kafka_timestamp", "key", "value"), "the record has it, which the position names"),
     **dict.fromkeys(("event_time", "user_id"), "read from the record, or removed by `tidemark erase`"),
-    **dict.fromkeys(("watermark", "detail"), "they may name the watermark, which depends on the cuts"),
     "batch": "the id of a batch",
 }
+_JUDGED: Final = (c.WATERMARK, "detail")
+_JUDGED_BY_CUTS: Final = dict.fromkeys(_JUDGED, "they may name the watermark, which depends on the cuts")
 _TOTALS: Final = ("first_seen", "last_seen", "sessions", "page_views", "clicks")
 _OF_TOTALS: Final = {c.PUBLISHED_BATCH: "the id of a batch", c.BUCKET: "the partition of the table"}
 
@@ -58,6 +59,7 @@ class ComparedTables:
     def __init__(self, sides: Sides, engine: TwoWarehouses) -> None:
         self._sides, self._engine = sides, engine
         self._start: Start = common_start(*sides)
+        self._depends_on_cuts = not all(side.by_arrival for side in sides)
 
     def all(self) -> Iterator[TableComparison]:
         """Yields the outcome for each table."""
@@ -129,6 +131,10 @@ class ComparedTables:
         self, report: Report, name: str, where: str, phrase: str, measures: Sequence[str], left_out: dict[str, str]
     ) -> TableComparison:
         cell = (*_WINDOW, *report.keys)
+        if self._depends_on_cuts:
+            left_out = {**left_out, **_LATE_BY_CUTS}
+        else:
+            measures = [*measures, c.LATE_EVENTS]
         columns = ", ".join(f'"{column}"' for column in (*cell, *measures))
         rows = ComparedRows(
             sql=sql_of(self._sides, lambda side: f'SELECT {columns} FROM {side.name}."{name}" WHERE {where}'),  # noqa: S608 - our own names
@@ -188,7 +194,9 @@ class ComparedTables:
             f'("partition" = {span.partition} AND "offset" >= {span.first} AND "offset" < {span.last})'
             for span in spans
         )
-        columns = ", ".join(f'"{column}"' for column in (*_POSITION, c.REASON))
+        values = [c.REASON] if self._depends_on_cuts else [c.REASON, *_JUDGED]
+        left_out = {**_OF_LETTERS, **(_JUDGED_BY_CUTS if self._depends_on_cuts else {})}
+        columns = ", ".join(f'"{column}"' for column in (*_POSITION, *values))
         rows = ComparedRows(
             sql=sql_of(
                 self._sides,
@@ -198,15 +206,13 @@ class ComparedTables:
                 ),
             ),
             cell=_POSITION,
-            values=[c.REASON],
+            values=values,
             count=_row_count(self._sides, name),
             split_by=("partition", "offset"),
         )
         offsets = counted(sum(span.last - span.first for span in spans), "offset")
         phrase = f"{offsets} of {counted(len(spans), 'partition')} that both have read"
-        return TableComparison(
-            name, phrase, self._engine.compare(rows), _POSITION, [c.REASON], _OF_LETTERS, not_compared
-        )
+        return TableComparison(name, phrase, self._engine.compare(rows), _POSITION, values, left_out, not_compared)
 
 
 def _refused(name: str, *phrases: str) -> TableComparison:

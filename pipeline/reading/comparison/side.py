@@ -59,6 +59,11 @@ class Side:
         return self.openings[max(self.openings)]
 
     @property
+    def by_arrival(self) -> bool:
+        """Whether every record was judged by arrival, so that no verdict depends on where a batch was cut."""
+        return all(opening.policy.by_arrival for opening in self.openings.values())
+
+    @property
     def summary(self) -> LedgerSummary:
         """The ledger as of the newest batch."""
         return self.progress.summary
