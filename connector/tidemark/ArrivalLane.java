@@ -59,7 +59,10 @@ final class ArrivalLane {
         return step;
     }
 
-    /** Returns the most that W can be at the step: a record at or after it is neither late nor after a firing. */
+    /**
+     * Returns the most that W can be at the step: a record at or after it is neither late nor after a firing. With sessions
+     * the delay is a millisecond shorter, because a record at W may join a session that ended at W.
+     */
     long limit() {
         if (spec.isByClock()) {
             return Math.max(ahead, step * spec.stepMs() - spec.delayMs());

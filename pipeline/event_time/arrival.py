@@ -17,6 +17,7 @@ import numpy as np
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.event_ids import Bools, Longs
 from tidemark.pipeline.event_time.policy import AllIdle, Policy
+from tidemark.pipeline.event_time.windows.session import Sessions
 
 STEP_MS: Final = 200
 NO_TIME: Final = rules.NO_WATERMARK
@@ -193,6 +194,14 @@ def ahead_ms(policy: Policy) -> int:
     most.
     """
     return 0 if policy.caps_watermark else policy.max_future_skew_ms
+
+
+def doubt_ms(policy: Policy) -> int:
+    """Returns how far after W, in milliseconds, an event must be to be certainly judged as it was before its batch.
+
+    An event at W joins a session that ended at W, unless that session was closed by then.
+    """
+    return int(any(isinstance(report.windows, Sessions) for report in policy.reports))
 
 
 def moving_time(time: int, step: int, policy: Policy) -> int:

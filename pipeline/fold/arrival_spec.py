@@ -13,7 +13,15 @@ import pyarrow.compute as pc
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import rules
-from tidemark.pipeline.event_time.arrival import NO_TIME, STEP_MS, ArrivalRows, ArrivalSpan, ArrivalState, ahead_ms
+from tidemark.pipeline.event_time.arrival import (
+    NO_TIME,
+    STEP_MS,
+    ArrivalRows,
+    ArrivalSpan,
+    ArrivalState,
+    ahead_ms,
+    doubt_ms,
+)
 from tidemark.pipeline.event_time.checks import Check, verdict_of
 from tidemark.pipeline.event_time.policy import Policy, Verdict
 from tidemark.pipeline.fold.packed import GROUP
@@ -34,7 +42,7 @@ def arrival_spec(span: ArrivalSpan, policy: Policy) -> Mapping[str, Any]:
     return {
         "step_ms": STEP_MS,
         "idle_ms": policy.idle_timeout_ms,
-        "delay_ms": policy.strategy.event_delay_ms,
+        "delay_ms": policy.strategy.event_delay_ms - doubt_ms(policy),
         "by_clock": policy.strategy.by_clock,
         "ahead_ms": ahead_ms(policy),
         "last_timed": int(Check.TOO_LATE),

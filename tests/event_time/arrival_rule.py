@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tidemark.pipeline.event_time import rules
-from tidemark.pipeline.event_time.arrival import NO_TIME, STEP_MS, ArrivalState, ahead_ms, moving_time
+from tidemark.pipeline.event_time.arrival import NO_TIME, STEP_MS, ArrivalState, ahead_ms, doubt_ms, moving_time
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.event_time.watermark import Frontier, PartitionState
 
@@ -66,7 +66,8 @@ def whole(topic: Topic, policy: Policy) -> tuple[dict[tuple[int, int], int | Non
 class Lane:
     """A partition in a task: what arrived, and the most that W can be although the task does not see the others.
 
-    A record at or after `limit` is neither late nor after a firing of its windows, whatever the windows are.
+    A record at or after `limit` is neither late nor after a firing of its windows, whatever the windows are, and joins
+    no session that was closed.
     """
 
     number: int
@@ -94,9 +95,7 @@ class Lane:
             self.step = step
             if self.last_event is None or self.is_silent(step):
                 # The others may have moved W while this partition did not count: by times of lower steps.
-                self.ahead = max(
-                    self.ahead, step * STEP_MS + ahead_ms(self.policy) - self.policy.strategy.event_delay_ms
-                )
+                self.ahead = max(self.ahead, step * STEP_MS + ahead_ms(self.policy) - self.delay_ms)
         self.has_event |= record.is_event
         if record.moves:
             self.of_step = max(self.of_step, moving_time(record.time, step, self.policy))
@@ -104,11 +103,15 @@ class Lane:
 
     @property
     def limit(self) -> int:
-        """The most that W can be at the current step."""
+        """The most that W can be at the current step; with sessions a millisecond after it."""
+        if self.policy.strategy.by_clock:
+            return max(self.ahead, self.step * STEP_MS - self.delay_ms)
+        return max(self.ahead, NO_TIME if self.highest == NO_TIME else self.highest - self.delay_ms)
+
+    @property
+    def delay_ms(self) -> int:
         strategy = self.policy.strategy
-        if strategy.by_clock:
-            return max(self.ahead, self.step * STEP_MS - strategy.delay_ms)
-        return max(self.ahead, NO_TIME if self.highest == NO_TIME else self.highest - strategy.event_delay_ms)
+        return (strategy.delay_ms if strategy.by_clock else strategy.event_delay_ms) - doubt_ms(self.policy)
 
     def is_silent(self, step: int) -> bool:
         assert self.last_event is not None

@@ -1,0 +1,83 @@
+"""Judged by arrival, a transcript gives the same however it is cut: event by event, as one batch, or at random."""
+
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from tests.support.seeds import SEED
+from tests.transcripts.arrival_player import ArrivalPlayer, Arriving, Outcome, arriving
+from tests.transcripts.core_player import CorePlayer
+from tests.transcripts.random_transcript import random_transcript
+from tests.transcripts.transcript import Sent, Step, Transcript
+from tests.transcripts.transcript_files import transcripts, transcripts_of
+
+
+def played(transcript: Transcript, ends: list[int]) -> tuple[Outcome, Outcome]:
+    """Plays batches that end at these indexes of its events. Returns the outcome before and after the end of input."""
+    events, player = arriving(transcript), ArrivalPlayer(transcript)
+    for first, last in pairwise([0, *ends, len(events)]):
+        until = events[last].step if last < len(events) else events[-1].step + 1
+        player.take(in_order(events[first:last]), until)
+    before = player.outcome(totals=False)
+    player.end()
+    return before, player.outcome()
+
+
+def in_order(batch: list[Arriving]) -> list[Arriving]:
+    """Returns a batch as it is read: each partition in order, one after another."""
+    return sorted(batch, key=lambda each: each.event.partition)
+
+
+def is_played(transcript: Transcript) -> bool:
+    """Whether arrival alone decides: not the clock, settings that change, ids, or the order of batches."""
+    return (
+        any(step.send for step in transcript.steps)
+        and transcript.value("deduplicate") == "off"
+        and transcript.value("strategy") in ("bounded", "punctuated")
+        and transcript.value("of") == "event"
+        and transcript.value("all_idle") == "hold"
+        and transcript.value("max_ahead_of_clock") == "off"
+        and not any(step.changes for step in transcript.steps)
+        and not any("count" in report.window for report in transcript.reports)
+    )
+
+
+def chosen() -> list[Transcript]:
+    first = SEED * 1_000
+    return [each for each in [*transcripts(), *map(random_transcript, range(first, first + 60))] if is_played(each)]
+
+
+#   event        19  20  33  30     seconds, of one user; bound 3 s, sessions of 10 s
+#   W before it   -  16  17  30     the session of 19 and 20 ends at 30: it is closed before 30 arrives
+@pytest.mark.parametrize("ends", [[1, 2, 3], [1], [2], [3], []])
+def test_an_event_at_the_watermark_joins_no_session_that_ended_there(ends: list[int]) -> None:
+    settings = {"bound": "3s", "reports": {"visits": {"keys": [], "window": {"gap": "10s"}}}}
+    events = tuple(Sent(0, "ann", second * 1_000) for second in (19, 20, 33, 30))
+    _, whole = played(Transcript("at_the_watermark", settings, (Step(events, 0, {}),)), ends)
+    assert {key: row["page_views"] for key, row in whole.tables["visits"].items()} == {
+        (19_000, 30_000): 2,
+        (30_000, 43_000): 2,
+    }
+
+
+def test_three_cuts_of_each_transcript_give_the_same() -> None:
+    assert len(chosen()) > 60
+    for transcript in chosen():
+        chance, count = Random(SEED), sum(len(step.send) for step in transcript.steps)
+        one_by_one = played(transcript, [*range(1, count)])
+        assert played(transcript, []) == one_by_one, transcript.name
+        ends = sorted(chance.sample(range(1, count), chance.randrange(count))) if count > 1 else []
+        assert played(transcript, ends) == one_by_one, (transcript.name, ends)
+
+
+@pytest.mark.parametrize("subject", ["tutorials"])
+def test_in_one_batch_the_literature_has_the_numbers_that_it_has_event_by_event(subject: str) -> None:
+    for transcript in filter(is_played, transcripts_of(subject)):
+        core = CorePlayer(transcript)
+        for step in transcript.steps:
+            for event in step.send or [None]:
+                core.play(Step((event,) if event else (), step.wait_ms, {}))
+        whole, _ = played(transcript, [])
+        found = {name: {key: row.values for key, row in rows.items()} for name, rows in core.tables.items()}
+        assert whole.tables == {name: rows for name, rows in found.items() if name in whole.tables}, transcript.name
