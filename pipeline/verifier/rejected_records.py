@@ -41,11 +41,23 @@ ledger.batch IS NOT NULL AND CASE WHEN {{by_arrival}}
     OR coalesce(dead.watermark, {rules.NO_WATERMARK}) > coalesce(ledger.watermark, {rules.NO_WATERMARK})
   ELSE dead.watermark IS DISTINCT FROM watermark_before END
 """
+_FALLING_SQL: Final = f"""
+SELECT * FROM (
+  SELECT batch, topic, "partition", "offset", watermark,
+    lag("offset") OVER (PARTITION BY batch, topic, "partition" ORDER BY "offset") AS earlier_offset,
+    lag(watermark) OVER (PARTITION BY batch, topic, "partition" ORDER BY "offset") AS earlier_watermark
+  FROM {_COMMITTED_SQL} WHERE batch IN (SELECT batch FROM ledger WHERE {{by_arrival}})
+) AS letters WHERE coalesce(watermark, {rules.NO_WATERMARK}) < earlier_watermark
+ORDER BY batch, "partition", "offset"
+"""
 _RECORD: Final = "dead_letters: offset {offset} of partition {partition} of {topic}"
 
 
 def check(tables: WarehouseSnapshot, finding: Finding) -> None:
-    """Checks the number, uniqueness, offsets and watermarks of dead letters, and that erased ones are empty."""
+    """Checks the number, uniqueness, offsets and watermarks of dead letters, and that erased ones are empty.
+
+    By arrival, each was judged between the watermarks of its batch, which never fall along a partition.
+    """
     finding.count(queries.committed(tables, DEAD_LETTERS.name, finding), "dead letter")
     removed = tables.removed_until(DEAD_LETTERS.name)
     if removed:
@@ -71,4 +83,9 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
         tables.ask(_MISJUDGED_SQL.format(violation=_OTHER_WATERMARK_SQL.format(by_arrival=by_arrival))),
         f"{_RECORD} was judged by the watermark {{watermark:time}}, but batch {{batch}} began at "
         "{watermark_before:time} and ended at {watermark_after:time}",
+    )
+    finding.report_rows(
+        tables.ask(_FALLING_SQL.format(by_arrival=by_arrival)),
+        f"{_RECORD} was judged by the watermark {{watermark:time}}, but offset {{earlier_offset}}, which arrived "
+        "before it, by {earlier_watermark:time}",
     )

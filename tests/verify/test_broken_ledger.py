@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 
 from tests.verify.conftest import Copy, play
 from tests.verify.plant import OF_DEAD_LETTERS, OF_LEDGER, E, Rows, add, alter, change, drop, ms, notes, sentences
-from tests.verify.site import NOON, PAGE_VIEWS_ALONE, Site
+from tests.verify.site import NOON, PAGE_VIEWS_ALONE, Event, Site
+from tidemark.pipeline.event_time.policy import JudgedBy
 from tidemark.pipeline.verifier.invariants import verify
 
 pytestmark = pytest.mark.slow
@@ -156,6 +158,29 @@ def test_a_violation_in_dead_letters_is_reported(name: str, copy: Copy) -> None:
     warehouse = copy("page_views")
     alter(warehouse, "dead_letters", how)
     assert sentence in sentences(warehouse, OF_DEAD_LETTERS)
+
+
+#   offset      0     1     2     3
+#   event      70    10    11    72     minutes after noon; batches [0, 1) and [1, 4)
+#   judged by   -    70    70    70     by arrival any watermark from 70 to 72, and none lower than that before it
+def test_by_arrival_a_dead_letter_was_judged_by_a_watermark_of_its_batch_that_never_fell(tmp_path: Path) -> None:
+    policy = replace(PAGE_VIEWS_ALONE, judged=JudgedBy.ARRIVAL)
+    Site(tmp_path, policy).open().batch(Event(70)).batch(Event(10), Event(11), Event(72))
+    for first, second, sentence in (
+        (70, 71, ""),
+        (71, 71, ""),
+        (69, 71, "offset 1 of partition 0 of t was judged by the watermark 2024-05-01T13:09:00Z, but batch 1000000002"),
+        (70, 73, "offset 2 of partition 0 of t was judged by the watermark 2024-05-01T13:13:00Z, but batch 1000000002"),
+        (
+            71,
+            70,
+            "by the watermark 2024-05-01T13:10:00Z, but offset 1, which arrived before it, by 2024-05-01T13:11",
+        ),
+    ):
+        alter(tmp_path, "dead_letters", change({"offset": 1}, watermark=ms(first)))
+        alter(tmp_path, "dead_letters", change({"offset": 2}, watermark=ms(second)))
+        found = sentences(tmp_path, OF_DEAD_LETTERS)
+        assert sentence in found if sentence else not found
 
 
 def test_many_violations_are_counted_and_a_few_reported(copy: Copy) -> None:
