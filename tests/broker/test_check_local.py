@@ -92,6 +92,15 @@ def test_a_dimension_or_measure_that_no_report_has(tmp_path: Path) -> None:
     assert [one.message.partition(":")[0] for one in seen[1:]] == ["measures.most is in no report"]
 
 
+@pytest.mark.parametrize(("judged", "warned"), [("batch", []), ("arrival", ["pairs"])])
+def test_windows_of_count_are_warned_of_if_arrival_decides(tmp_path: Path, judged: str, warned: list[str]) -> None:
+    reports = {"pairs": {"window": {"count": 2}}, "minutes": {"window": {"size": "1m"}}}
+    given = {"warehouse": str(tmp_path), "time": {"judged": judged}, "reports": reports}
+    _, *seen = results_of("reports", lambda: check_reports(Settings.model_validate(given)))
+    assert [one.message.partition(" has windows of count")[0] for one in seen] == warned
+    assert all(one.level is Level.WARN for one in seen)
+
+
 @pytest.mark.parametrize("serves", [True, False])
 def test_a_port_in_use_warns_if_a_tidemark_service_has_it_and_otherwise_fails(
     monkeypatch: pytest.MonkeyPatch, *, serves: bool

@@ -37,6 +37,13 @@ def check_reports(settings: Settings) -> Iterator[CheckResult]:
     used |= {settings.site.referrer or "", settings.site.campaign} if settings.site else set()
     unused = {f"dimensions.{name}" for name in settings.dimensions.keys() - used}
     unused |= {f"measures.{name}" for name in settings.measures.keys() - {one.name for one in policy.field_measures}}
+    for report in policy.reports if policy.by_arrival else ():
+        if not report.windows.by_time:
+            yield warning(
+                "reports",
+                f"{report.name} has windows of count, which depend on where batches are cut, also with time.judged = "
+                '"arrival": use windows of time if the topic is read again',
+            )
     for name in sorted(unused):
         yield warning("reports", f"{name} is in no report: list it in the keys or measures of one")
     if settings.site is not None and not settings.referrer:
