@@ -10,7 +10,7 @@ final class ArrivalLane {
     private static final long NONE = ArrivalSpec.NONE;
 
     /** Events at the steps {@code first} and {@code last} without a silence between them, and the highest trusted time. */
-    record Rise(int partition, long first, long last, long highest) { }
+    record Rise(int partition, long first, long last, long highest, long unsettled) { }
 
     private final int partition;
     private final ArrivalSpec spec;
@@ -26,6 +26,10 @@ final class ArrivalLane {
     /** What arrived at the step. */
     private long ofStep = NONE;
     private boolean hasEvent;
+    /** The arrival of the last record, although the batch may not have had it at that step. */
+    private long arrived = NONE;
+    /** Events since the rise before whose step is not that of their arrival. */
+    private long unsettled;
 
     ArrivalLane(int partition, ArrivalSpec spec, Queue<Rise> rises) {
         this.partition = partition;
@@ -40,7 +44,8 @@ final class ArrivalLane {
 
     /** Takes a record, with the time that it moves the watermark to, or {@link ArrivalSpec#NONE}. */
     void arrive(long timestamp, boolean isEvent, long moving) {
-        long arrival = Math.min(Math.floorDiv(timestamp, spec.stepMs()), spec.last());
+        arrived = Math.max(arrived, Math.floorDiv(timestamp, spec.stepMs()));
+        long arrival = Math.min(arrived, spec.last());
         if (arrival > step) {
             endStep();
             step = arrival;
@@ -49,6 +54,7 @@ final class ArrivalLane {
             }
         }
         hasEvent |= isEvent;
+        unsettled += isEvent && arrived != step ? 1 : 0;
         if (moving != NONE) {
             ofStep = Math.max(ofStep, Math.min(moving, (step + 1) * spec.stepMs() - 1 + spec.aheadMs()));
         }
@@ -95,8 +101,9 @@ final class ArrivalLane {
 
     private void give() {
         if (first != NONE) {
-            rises.add(new Rise(partition, first, lastEvent, highest));
+            rises.add(new Rise(partition, first, lastEvent, highest, unsettled));
             first = NONE;
+            unsettled = 0;
         }
     }
 }

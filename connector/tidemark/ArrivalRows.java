@@ -10,7 +10,8 @@ import org.apache.spark.sql.types.StructType;
 
 /**
  * Finds a task's records that may be late, and gives when the highest times of its partitions arrived: as a row of each
- * rise, with the partition as packed number, the first step, the last step as time, and the highest time.
+ * rise, with the partition as packed number, the first step, the last step as time, the highest time, and as records the
+ * number of events whose step is not that of their arrival.
  */
 final class ArrivalRows implements Iterator<InternalRow> {
     // The last columns of a judged record.
@@ -42,7 +43,7 @@ final class ArrivalRows implements Iterator<InternalRow> {
     @Override
     public InternalRow next() {
         ArrivalLane.Rise rise = rises.remove();
-        row.put(rise.partition(), 0);
+        row.put(rise.partition(), rise.unsettled());
         row.putArrival(rise.first(), rise.last());
         row.putMaxEventTime(rise.highest() == ArrivalSpec.NONE ? Aggregate.Join.MAX.neutral : rise.highest());
         return row.row();

@@ -10,6 +10,7 @@ Source: Flink, which emits watermarks every 200 ms.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final, NamedTuple, Self
 
 import numpy as np
@@ -167,6 +168,8 @@ class Arrivals(NamedTuple):
 
     rises: ArrivalRows
     until: int
+    unsettled: Mapping[int, int] = MappingProxyType({})
+    """By partition the number of events that were not judged at the step of their arrival, see `LedgerRow`."""
 
 
 class ArrivalSpan(NamedTuple):

@@ -56,6 +56,12 @@ class LedgerRow:
     """By arrival: when the first event of the topic arrived."""
     last_arrival: int | None = None
     """By arrival: when the last event of the partition arrived."""
+    unsettled: int | None = None
+    """By arrival: events that were not judged at the step of their arrival, so that another reading may differ.
+
+    They could be read only after the batch of their arrival, their Kafka timestamp was ahead of the clock, or their
+    step has more records than a batch.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,8 @@ class Batch:
     opening: str | None = None
     open_windows: Mapping[str, int] = field(default_factory=dict)
     """Count of windows that are not closed after the batch, by report."""
+    unsettled: Mapping[int, int] = field(default_factory=dict)
+    """Count of events, by partition, that were not judged at the step of their arrival, see `LedgerRow`."""
 
     @property
     def epoch(self) -> int:
@@ -130,6 +138,7 @@ class Batch:
             arrived_before=self.after.arrived_before,
             first_arrival=None if arrival is None else _time(arrival.origin),
             last_arrival=None if arrival is None else _time(arrival.partitions[partition].last_event),
+            unsettled=None if arrival is None else self.unsettled.get(partition, 0),
         )
 
 

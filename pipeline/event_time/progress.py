@@ -6,6 +6,7 @@ fails changes nothing.
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Self
 
 from tidemark.pipeline.event_time import rules, window_states
@@ -70,7 +71,7 @@ class Progress:
         read = self._read(tallies, ends, now)
         if arrivals is None:
             return self._next(tallies, read.advanced(log_ends, now, self.policy), now)
-        return self._next(tallies, read.arrived(arrivals, self.policy), now)
+        return self._next(tallies, read.arrived(arrivals, self.policy), now, arrivals.unsettled)
 
     def ended(self, now: int) -> tuple[Batch, Self]:
         """Returns the batch that takes the watermark to the end of input, and the progress after it.
@@ -79,7 +80,9 @@ class Progress:
         """
         return self._next(Tallies(), self.frontier.at(rules.END_OF_INPUT), now)
 
-    def _next(self, tallies: Tallies, frontier: Frontier, now: int) -> tuple[Batch, Self]:
+    def _next(
+        self, tallies: Tallies, frontier: Frontier, now: int, unsettled: Mapping[int, int] = MappingProxyType({})
+    ) -> tuple[Batch, Self]:
         batch_id = self.batch_id + 1
         firings, windows = window_states.after_batch(
             self.windows, window_states.moved(batch_id, tallies.panes, self.frontier.watermark, frontier.watermark)
@@ -88,7 +91,16 @@ class Progress:
         malformed = self.malformed.after(judged, tallies.total([Verdict.MALFORMED]))
         open_windows = window_states.open_windows(windows)
         batch = Batch(
-            batch_id, self.topic, self.frontier, frontier, tallies, firings, now, self.policy, open_windows=open_windows
+            batch_id,
+            self.topic,
+            self.frontier,
+            frontier,
+            tallies,
+            firings,
+            now,
+            self.policy,
+            open_windows=open_windows,
+            unsettled=unsettled,
         )
         if batch.is_empty:
             return replace(batch, batch_id=self.batch_id), replace(self, frontier=frontier)

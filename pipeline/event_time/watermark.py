@@ -7,6 +7,7 @@ order within a batch.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from tidemark.pipeline.event_time.arrival import NO_TIME, STEP_MS, ArrivalRows, Arrivals, ArrivalSpan, ArrivalState
 from tidemark.pipeline.event_time.policy import AllIdle, Policy
@@ -75,10 +76,12 @@ class Frontier:
         assert until is not None  # noqa: S101 - for the type checker: the planner ends such a batch by arrival
         return ArrivalSpan(self.arrival, max(until // STEP_MS, self.arrival.step))
 
-    def arrivals(self, rises: ArrivalRows, until: int | None) -> Arrivals | None:
+    def arrivals(
+        self, rises: ArrivalRows, until: int | None, unsettled: Mapping[int, int] = MappingProxyType({})
+    ) -> Arrivals | None:
         """Returns what a batch shows of arrival; None if records are judged by batch."""
         span = self.span(until)
-        return None if span is None else Arrivals(rises, span.until)
+        return None if span is None else Arrivals(rises, span.until, unsettled)
 
     def arrived(self, arrivals: Arrivals, policy: Policy) -> "Frontier":
         """Advances the watermark by arrival."""

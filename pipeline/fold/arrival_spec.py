@@ -4,6 +4,7 @@
 own with its step: one for each set of keys, and one with its fields.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -60,6 +61,15 @@ def _partition(number: int, state: ArrivalState) -> Mapping[str, Any]:
         "highest": state.partitions[number].highest,
         "last_event": state.last_event(number),
     }
+
+
+def unsettled_of(packed: pa.Table) -> Mapping[int, int]:
+    """Returns by partition the number of events among the packed rows whose step is not that of their arrival."""
+    rows = packed.filter(pc.equal(packed[c.GROUPING], RISE))
+    events = Counter[int]()
+    for partition, count in zip(rows[GROUP].to_pylist(), rows[c.RECORDS].to_pylist(), strict=True):
+        events[partition] += count
+    return +events
 
 
 def rises_of(packed: pa.Table) -> ArrivalRows:

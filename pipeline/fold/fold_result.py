@@ -1,6 +1,7 @@
 """The folded rows of a batch: `OnDriver` has them in memory, `InSpark` leaves them in Spark's cache."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Protocol
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from tidemark.pipeline.event_time.checks import Check
 from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.event_time.tallies import Statistic
 from tidemark.pipeline.fold import driver_chunks
-from tidemark.pipeline.fold.arrival_spec import RISE, rises_of
+from tidemark.pipeline.fold.arrival_spec import RISE, rises_of, unsettled_of
 from tidemark.pipeline.fold.fold_plan import FoldPlan
 from tidemark.pipeline.fold.frames import driver_rows
 from tidemark.pipeline.fold.grouped_records import REJECTED_RECORD
@@ -35,6 +36,10 @@ class FoldResult(Protocol):
     @property
     def rises(self) -> ArrivalRows:
         """Returns when the highest times arrived; empty unless records are judged by arrival."""
+
+    @property
+    def unsettled(self) -> Mapping[int, int]:
+        """Returns by partition the number of events that were not judged at the step of their arrival."""
 
     @property
     def row_count(self) -> int:
@@ -68,6 +73,7 @@ class OnDriver:
         self._plan = plan
         self.groupings = plan.groupings
         self.rises = NO_ROWS if span is None else rises_of(rows)
+        self.unsettled = {} if span is None else unsettled_of(rows)
         self._rows = rows = rows if span is None else plan.judgement(span.before, self.rises).of(rows)
         self.statistics = plan.driver_statistics(rows)
         self.row_count = len(rows)
@@ -91,6 +97,7 @@ class InSpark:
     """A fold whose rows stay in Spark's cache, from which the driver takes them in chunks."""
 
     rises = NO_ROWS
+    unsettled: Mapping[int, int] = MappingProxyType({})
 
     def __init__(self, plan: FoldPlan, packed: DataFrame, rejected: DataFrame | None) -> None:
         """Computes `packed`, which the caller has persisted and keeps until the rows are written.
@@ -133,7 +140,8 @@ class JudgedInSpark:
         self._plan = plan
         self.groupings = plan.groupings
         is_rise = F.col(c.GROUPING) == RISE
-        self.rises = rises_of(packed.where(is_rise).toArrow())
+        rises = packed.where(is_rise).toArrow()
+        self.rises, self.unsettled = rises_of(rises), unsettled_of(rises)
         self._judgement = plan.judgement(span.before, self.rises)
         self._rows = packed.where(~is_rise)
         self.statistics = [Statistic(*row) for row in plan.spark_statistics(plan.unpacked(self._rows)).collect()]

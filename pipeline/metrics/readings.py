@@ -43,6 +43,7 @@ def read(state: ServiceState, policy: Policy, warehouse: str, now: int) -> Readi
         m.UNACCOUNTED: {(): state.unaccounted},
         m.UNPUBLISHED: {(): state.unpublished},
         m.UNPUBLISHED_SINCE: _seconds(state.unpublished_since),
+        m.UNSETTLED: {(): state.unsettled},
         m.UPKEEP_FAILURES: {(): state.upkeep_failures},
         m.WATERMARK: _seconds(state.watermark),
         m.WATERMARK_LAG: _seconds(_watermark_lag(state, policy, now)),

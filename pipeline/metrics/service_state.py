@@ -31,6 +31,7 @@ class ServiceState:
     unaccounted: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     partly_late: int = 0
+    unsettled: int = 0
     windows: Counter[tuple[str, WindowEvent]] = field(default_factory=Counter)
     attempts: int = 0
     failures: Counter[FailureKind] = field(default_factory=Counter)
@@ -107,6 +108,7 @@ class ServiceState:
         verdicts = {verdict: getattr(row, verdict) for verdict in Verdict}
         self.verdicts.update(verdicts)
         self.partly_late += row.partly_late
+        self.unsettled += row.unsettled or 0
         # Records without a verdict, and offsets that are neither record nor gap: 0 unless there is a defect.
         self.unaccounted += abs(row.records - sum(verdicts.values()))
         self.unaccounted += abs(row.to_offset - row.from_offset - row.records - row.gap)

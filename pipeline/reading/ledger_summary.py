@@ -33,6 +33,8 @@ class Account:
     erased: int = 0
     left_out: int = 0
     """Records of kinds that are not mapped."""
+    unsettled: int = 0
+    """By arrival, events that were not judged at their arrival: another reading of the topic may differ in them."""
     unjudged: int = 0
     """Counted records that were read before there was a watermark: it is unknown whether they came late."""
 

@@ -77,7 +77,7 @@ def _smaller_tables(summary: LedgerSummary, zone: tzinfo) -> Iterator[list[Rende
 
 def _tables(summary: LedgerSummary, zone: tzinfo) -> RenderableType:
     partitions = _partitions(summary.partitions, zone, len(summary.partitions))
-    return Columns([partitions, _verdicts(summary.account)], padding=(0, 3))
+    return Columns([partitions, _verdicts(summary.account, by_arrival=summary.policy.by_arrival)], padding=(0, 3))
 
 
 def _head(warehouse: str, summary: LedgerSummary, now_ms: int, zone: tzinfo) -> Table:
@@ -115,14 +115,16 @@ def _partitions(partitions: Sequence[PartitionStatus], zone: tzinfo, count: int)
     return table
 
 
-def _verdicts(account: Account) -> Table:
-    """Returns the records by verdict: counted, duplicates, and dead letters by reason."""
+def _verdicts(account: Account, *, by_arrival: bool) -> Table:
+    """Returns the records by verdict: counted, duplicates, and dead letters by reason; by arrival unsettled ones."""
     table = _table("verdict", "records")
     for verdict in Verdict:
         table.add_row(verdict.value, f"{getattr(account, verdict):,}")
     table.add_section()
     table.add_row("rejected", f"{account.rejected:,}")
     table.add_row("partly late", f"{account.partly_late:,}")
+    if by_arrival:
+        table.add_row("unsettled", f"{account.unsettled:,}")
     return table
 
 

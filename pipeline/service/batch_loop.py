@@ -77,7 +77,7 @@ class Service:
                 before = self._with_new_partitions(ends)
                 with self._fold_step.fold(records, before) as folded:
                     log_ends = self._topic.high_watermarks(before.positions)
-                    arrivals = before.frontier.arrivals(folded.result.rises, records.until)
+                    arrivals = before.frontier.arrivals(folded.result.rises, records.until, folded.result.unsettled)
                     batch, after = before.after(folded.result.statistics, ends, log_ends, folded.now, arrivals)
                     self._refuse_flood(batch, after, folded.result)
                     with self._resources.timed("write_ahead"):

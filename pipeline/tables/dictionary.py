@@ -117,6 +117,10 @@ LEDGER: Final = About(
         ),
         "first_arrival": f"{_TIME}when the first event of the topic arrived; null unless judged by arrival.",
         "last_arrival": f"{_TIME}when the last event of the partition arrived; null unless judged by arrival.",
+        "unsettled": (
+            "Events that were not judged at their arrival, so that another reading of the topic may differ: they came "
+            "later than `time.settling`, or their Kafka timestamp was ahead of the clock. Null unless arrival decides."
+        ),
         "opening": "Only in rows that open an epoch: its rules, as JSON.",
     },
 )

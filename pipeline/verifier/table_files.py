@@ -26,6 +26,7 @@ _LATER: Final = {
     (LEDGER.name, "duplicate"),
     (LEDGER.name, "erased"),
     (LEDGER.name, "left_out"),
+    *((LEDGER.name, column) for column in ("arrived_before", "first_arrival", "last_arrival", "unsettled")),
     (PANES.name, "events"),
     (USER_TOTALS.name, "bucket"),
     *((spec.name, column) for spec in (PANES, CORRECTIONS) for column in (*STORED, *NUMBERS, *TEXTS, *SKETCHES)),

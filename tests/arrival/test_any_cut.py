@@ -68,6 +68,7 @@ def test_any_cut_of_a_topic_gives_the_same_tables_and_dead_letters(
         settings = settings_of(broker, name, tmp_path / place, **_SECTIONS)
         take(settings, records, cuts, chance)
         assert_conserved(tmp_path / place)
+        assert not any(row["unsettled"] for row in tables.rows(tmp_path / place, "ledger"))
         found[place] = bags(tmp_path / place, [*_SECTIONS["reports"], "user_totals"])
     assert found["cut"] == found["whole"]
     assert_comparable(tmp_path / "cut", tmp_path / "whole")

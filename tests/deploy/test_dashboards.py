@@ -21,6 +21,7 @@ WITHOUT_PANEL = {
     "process_virtual_memory_bytes": "address space costs nothing; resident memory has a panel",
     "tidemark_java_process_start_time_seconds": "Java starts and ends with the Python process, whose starts are marked",
     "tidemark_java_process_virtual_memory_bytes": "as for the Python process",
+    "tidemark_unsettled_records_total": "0 unless arrival decides what is late, which is not the default",
     "tidemark_watermark_timestamp_seconds": "the watermark lag is its age",
 }
 """The reason, by metric."""

@@ -77,6 +77,8 @@ class Lane:
     """The last step of the batch: what arrived later, by a clock that is ahead, counts as if at it."""
     rows: list[Row] = field(default_factory=list)
     """Finished rows of `ArrivalRows`."""
+    unsettled: int = 0
+    """Events whose step is not that of their arrival."""
 
     def __post_init__(self) -> None:
         arrived, self.step = self.state.partitions[self.number], self.state.step
@@ -85,11 +87,13 @@ class Lane:
             self.last_event = self.state.origin
         self.ahead = rules.as_number(self.state.watermark)
         self.first: int | None = None
+        self.arrived = NO_TIME
         self.has_event, self.of_step = False, NO_TIME
 
     def arrive(self, record: Record) -> bool:
         """Returns whether the record is certainly not late at its step, `step`."""
-        step = max(self.step, min(record.kafka_timestamp // STEP_MS, self.last))
+        self.arrived = max(self.arrived, record.kafka_timestamp // STEP_MS)
+        step = max(self.step, min(self.arrived, self.last))
         if step > self.step:
             self.fold()
             self.step = step
@@ -97,6 +101,7 @@ class Lane:
                 # The others may have moved W while this partition did not count: by times of lower steps.
                 self.ahead = max(self.ahead, step * STEP_MS + ahead_ms(self.policy) - self.delay_ms)
         self.has_event |= record.is_event
+        self.unsettled += record.is_event and self.arrived != step
         if record.moves:
             self.of_step = max(self.of_step, moving_time(record.time, step, self.policy))
         return record.time >= self.limit

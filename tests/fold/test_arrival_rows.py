@@ -33,7 +33,7 @@ from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.arrival import NO_TIME, STEP_MS, ArrivalSpan, ArrivalState, Arrived
 from tidemark.pipeline.event_time.checks import Check
 from tidemark.pipeline.event_time.policy import Policy
-from tidemark.pipeline.fold.arrival_spec import RISE, arrival_spec, rises_of
+from tidemark.pipeline.fold.arrival_spec import RISE, arrival_spec, rises_of, unsettled_of
 from tidemark.pipeline.fold.grouped_records import REJECTED_RECORD, fold_records
 from tidemark.pipeline.runtime.spark import spark_session
 from tidemark.pipeline.settings.model import SparkSettings
@@ -58,7 +58,7 @@ def test_doubtful_records_and_rises_are_those_of_a_slow_recount(spark: SparkSess
     policy, state = random_policy(chance), random_state(chance)
     records, spec = random_records(chance, 300), spec_of(random_sets(chance))
     last = chance.choice([160, rules.NEVER])  # some records arrived later, by a clock that is ahead
-    doubtful, certain, rises, steps = recounted(records, state, policy, last)
+    doubtful, certain, rises, steps, unsettled = recounted(records, state, policy, last)
     assert case != 0 or (doubtful and certain)
     plain = fold_records(frame_of(spark, [{**each, "value": None} for each in certain if is_timed(each)] + [
         each for each in certain if not is_timed(each)
@@ -70,6 +70,7 @@ def test_doubtful_records_and_rises_are_those_of_a_slow_recount(spark: SparkSess
         )
         rows = found.toArrow()
         assert sorted(zip(*(column.tolist() for column in rises_of(rows)), strict=True)) == sorted(rises)
+        assert unsettled_of(rows) == unsettled
         is_plain = F.col("time").isNull() & (F.col("grouping") != RISE)
         assert rows_of(found.where(is_plain).drop("step", "time")) == rows_of(plain)
         assert_doubtful(rows, doubtful, spec)
@@ -104,8 +105,11 @@ def value_of(record: Judged, aggregate: Mapping[str, Any]) -> Any:
 
 def recounted(
     records: Sequence[Judged], state: ArrivalState, policy: Policy, last: int
-) -> tuple[list[tuple[Judged, int]], list[Judged], list[Row], Counter[tuple[int, int]]]:
-    """Returns the records that may be late, with their steps, the others, the rises, and the steps of rejected ones."""
+) -> tuple[list[tuple[Judged, int]], list[Judged], list[Row], Counter[tuple[int, int]], Mapping[int, int]]:
+    """Returns the records that may be late, with their steps, the others, the rises, and the steps of rejected ones.
+
+    The last value is the number of events by partition that are not at the step of their arrival.
+    """
     lanes = {number: Lane(number, state, policy, last) for number in state.partitions}
     doubtful, certain, steps = list[tuple[Judged, int]](), list[Judged](), Counter[tuple[int, int]]()
     for each in records:
@@ -119,7 +123,9 @@ def recounted(
         else:
             certain.append(each)
             steps[each["packed"], lane.step] += not is_timed(each)
-    return doubtful, certain, [row for lane in lanes.values() for row in lane.end()], +steps
+    rises = [row for lane in lanes.values() for row in lane.end()]
+    unsettled = {number: lane.unsettled for number, lane in lanes.items() if lane.unsettled}
+    return doubtful, certain, rises, +steps, unsettled
 
 
 def check_of(record: Judged) -> Check:

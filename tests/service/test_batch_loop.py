@@ -88,7 +88,10 @@ class Parts:
     def _fold(self, *_: object) -> Iterator[object]:
         self.noting("fold")()
         result = SimpleNamespace(
-            statistics=self.statistics, rises=NO_ROWS, unknown_schema_ids=lambda known: [*{*self.unknown_ids} - known]
+            statistics=self.statistics,
+            rises=NO_ROWS,
+            unsettled={},
+            unknown_schema_ids=lambda known: [*{*self.unknown_ids} - known],
         )
         yield SimpleNamespace(result=result, now=0, ids="ids")
 
