@@ -8,9 +8,8 @@ import pytest
 from tests.support.seeds import SEED
 from tests.transcripts.arrival_player import ArrivalPlayer, Arriving, Outcome, arriving
 from tests.transcripts.core_player import CorePlayer
-from tests.transcripts.random_transcript import random_transcript
 from tests.transcripts.transcript import Sent, Step, Transcript
-from tests.transcripts.transcript_files import transcripts, transcripts_of
+from tests.transcripts.transcript_files import subjects, transcripts_of
 
 
 def played(transcript: Transcript, ends: list[int]) -> tuple[Outcome, Outcome]:
@@ -43,9 +42,28 @@ def is_played(transcript: Transcript) -> bool:
     )
 
 
-def chosen() -> list[Transcript]:
-    first = SEED * 1_000
-    return [each for each in [*transcripts(), *map(random_transcript, range(first, first + 60))] if is_played(each)]
+def whole_seconds(seed: int) -> Transcript:
+    """Returns random events of whole seconds, so that many are at the end of a session or at the watermark."""
+    chance, second, steps = Random(seed), 20, list[Step]()
+    partitions = chance.choice([1, 2, 3])
+    reports = {
+        "visits": {"keys": chance.choice([[], ["user_id"]]), "window": {"gap": chance.choice(["2s", "5s", "10s"])}},
+        "sliding": {"keys": [], "window": {"size": "4s", "slide": "2s"}, "allowed_lateness": "1s"},
+        "patient": {"keys": ["user_id"], "window": {"gap": "3s"}, "allowed_lateness": "3s"},
+    }
+    settings = {
+        "bound": chance.choice(["0s", "1s", "3s"]),
+        "idle_timeout": chance.choice(["1s", "5s", "1h"]),
+        "partitions": partitions,
+        "reports": reports,
+        "totals": {"gap": "5s", "every": "10s"},
+    }
+    for _ in range(chance.randrange(2, 18)):
+        second += chance.choice([0, 1, 1, 2, 3, 8])
+        times = [second - chance.choice([0, 0, 0, 1, 2, 3, 5, 10]) for _ in range(chance.choice([1, 1, 2]))]
+        sent = tuple(Sent(chance.randrange(partitions), chance.choice("ab"), time * 1_000) for time in times)
+        steps.append(Step(sent, chance.choice([0, 0, 0, 600, 1_200, 6_000]), {}))
+    return Transcript(f"whole seconds, seed {seed}", settings, tuple(steps))
 
 
 #   event        19  20  33  30     seconds, of one user; bound 3 s, sessions of 10 s
@@ -61,19 +79,38 @@ def test_an_event_at_the_watermark_joins_no_session_that_ended_there(ends: list[
     }
 
 
-def test_three_cuts_of_each_transcript_give_the_same() -> None:
-    assert len(chosen()) > 60
-    for transcript in chosen():
-        chance, count = Random(SEED), sum(len(step.send) for step in transcript.steps)
-        one_by_one = played(transcript, [*range(1, count)])
-        assert played(transcript, []) == one_by_one, transcript.name
-        ends = sorted(chance.sample(range(1, count), chance.randrange(count))) if count > 1 else []
-        assert played(transcript, ends) == one_by_one, (transcript.name, ends)
+PLAYED = {subject: [*filter(is_played, transcripts_of(subject))] for subject in subjects()}
+"""The transcripts that are played here, by subject."""
+
+
+def test_most_subjects_have_transcripts_that_are_played() -> None:
+    assert sum(map(len, PLAYED.values())) > 60
+
+
+@pytest.mark.parametrize("subject", [subject for subject, played in PLAYED.items() if played])
+def test_three_cuts_of_each_transcript_give_the_same(subject: str) -> None:
+    for transcript in PLAYED[subject]:
+        assert_same_in_any_cut(transcript)
+
+
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in (1, 2))])
+def test_three_cuts_of_random_events_of_whole_seconds_give_the_same(part: int) -> None:
+    first = (SEED * 10 + part) * 1_000
+    for seed in range(first, first + (150 if part else 10)):
+        assert_same_in_any_cut(whole_seconds(seed))
+
+
+def assert_same_in_any_cut(transcript: Transcript) -> None:
+    chance, count = Random(SEED), sum(len(step.send) for step in transcript.steps)
+    one_by_one = played(transcript, [*range(1, count)])
+    assert played(transcript, []) == one_by_one, transcript.name
+    ends = sorted(chance.sample(range(1, count), chance.randrange(count))) if count > 1 else []
+    assert played(transcript, ends) == one_by_one, (transcript.name, ends)
 
 
 @pytest.mark.parametrize("subject", ["tutorials"])
 def test_in_one_batch_the_literature_has_the_numbers_that_it_has_event_by_event(subject: str) -> None:
-    for transcript in filter(is_played, transcripts_of(subject)):
+    for transcript in PLAYED[subject]:
         core = CorePlayer(transcript)
         for step in transcript.steps:
             for event in step.send or [None]:
