@@ -82,7 +82,7 @@ def test_who_visits_is_on_the_dashboard_and_the_commands_of_the_first_hour_work(
                 waited = [seen_after(browser, origin, here, desk.page, warehouse) for _ in range(VISITS)]
                 # It is measured, and machines differ.
                 print(f"from the commit that fires a window to its row on the page: {sorted(waited)} ms")  # noqa: T201
-                desk.open(f"http://{HOST}:{here.port(DASHBOARD)}")
+                desk.open(f"http://{HOST}:{here.port(DASHBOARD)}/pipeline")
                 expect(desk.page.locator("#now")).to_contain_text("Live.")
                 rest = {"collect": collector, "dashboard": dashboard}
                 queries_while_it_runs(here, kafka=kafka, tidemark=service, producer=producer, **rest)
