@@ -23,6 +23,6 @@ def dashboard(settings: Settings) -> None:
     It only reads, and may run while the service runs. It uses the settings `warehouse`, `schemas.*`, `dashboard.*` and
     `metrics.*`; with the last it asks the service for its health.
     """
-    from tidemark.pipeline.reading.dashboard.dashboard_server import serve
+    from tidemark.pipeline.web.dashboard.dashboard_server import serve
 
     serve(settings)

@@ -11,9 +11,9 @@ from tidemark.command_line.verbs import Verb
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.commands.options import warehouse_option
 from tidemark.pipeline.errors import NotComplete, NothingFound
-from tidemark.pipeline.reading.day_report.calendar_day import TODAY, YESTERDAY, checked_day
 from tidemark.pipeline.reading.periods.period import Compare, checked_period
 from tidemark.pipeline.settings.report_settings import zone_of
+from tidemark.pipeline.web.day_report.calendar_day import TODAY, YESTERDAY, checked_day
 
 _HTML: Final = "html"
 _JSON: Final = "json"
@@ -140,7 +140,7 @@ def _period_of(day: str) -> str:
 
 
 def _write_day(warehouse: str, day: str, output: str | None, zone: ZoneInfo) -> None:
-    from tidemark.pipeline.reading.day_report.report_file import day_page, write_page
+    from tidemark.pipeline.web.day_report.report_file import day_page, write_page
 
     page = day_page(warehouse, day, zone)
     write_page(page.html, output or f"tidemark-{page.day.date}.html")
@@ -152,9 +152,9 @@ def _write_day(warehouse: str, day: str, output: str | None, zone: ZoneInfo) -> 
 
 
 def _write_figures(warehouse: str, asked: _Asked, zone: str, output: str) -> None:
-    from tidemark.pipeline.reading.day_report.report_file import write_page
     from tidemark.pipeline.reading.periods.ask import Words
     from tidemark.pipeline.reading.periods.period_report import FORMS, period_traffic, why_incomplete
+    from tidemark.pipeline.web.day_report.report_file import write_page
 
     period = asked["period"] or _period_of(asked["day"] or TODAY)
     words = Words.checked(period, asked["compare"] or Compare.NONE, zone, _filters(asked))

@@ -10,7 +10,7 @@ from tidemark.command_line.verbs import Verb
 from tidemark.pipeline.commands.options import warehouse_option
 
 if TYPE_CHECKING:
-    from tidemark.pipeline.reading.sql_server.login import Access
+    from tidemark.pipeline.sql_server.login import Access
 
 
 @click.command(
@@ -52,7 +52,7 @@ def sql_server(
 
     It is read-only: no statement can write, or reach files or other machines.
     """
-    from tidemark.pipeline.reading.sql_server.sql_listener import serve_sql
+    from tidemark.pipeline.sql_server.sql_listener import serve_sql
 
     serve_sql(warehouse, (host, port), memory, _access(**login), (metrics_host, metrics_port) if metrics_port else None)
 
@@ -62,8 +62,8 @@ def _access(user: str, password_file: Path | None, tls: tuple[Path, Path] | None
     from pydantic import SecretStr
 
     from tidemark.kafka_access.secrets import clear_text
-    from tidemark.pipeline.reading.sql_server.login import Access
     from tidemark.pipeline.settings.secrets import raising_set_up_errors
+    from tidemark.pipeline.sql_server.login import Access
 
     password_text = os.environ.pop("TIDEMARK_SQL_PASSWORD", "")
     with raising_set_up_errors():

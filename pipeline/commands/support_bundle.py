@@ -35,6 +35,6 @@ def support_bundle(sources: Sequence[Source], output: str, *, verifies: bool) ->
     of settings nor a readable warehouse: a section that fails has the kind of the error. The command only reads.
     """
     from tidemark.pipeline.commands.support.bundle import bundle_text
-    from tidemark.pipeline.reading.day_report.report_file import write_page
+    from tidemark.pipeline.web.day_report.report_file import write_page
 
     write_page(bundle_text(sources, verifies=verifies), output)

@@ -12,7 +12,7 @@ from tidemark.pipeline.event_time.policy import Verdict
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.measures import label
 from tidemark.pipeline.reading.ledger_summary import Account, LedgerSummary, PartitionStatus
-from tidemark.pipeline.reading.pages.window_names import moment_text, window_name, zone_of_report
+from tidemark.pipeline.reading.window_names import moment_text, window_name, zone_of_report
 
 _PARTITIONS = 100
 """Number of partitions on a screen."""

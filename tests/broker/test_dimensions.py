@@ -34,13 +34,13 @@ from tidemark.pipeline.amend.erase.erasure import erase_person
 from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from tidemark.pipeline.app import open_service
 from tidemark.pipeline.pseudonyms import Pseudonyms
-from tidemark.pipeline.reading.pages.paging import Slice
-from tidemark.pipeline.reading.pages.table_reader import CurrentTables, TableReader
-from tidemark.pipeline.reading.pages.window_sums import rows_of_report
+from tidemark.pipeline.reading.table_reader import CurrentTables, TableReader
 from tidemark.pipeline.settings.model import Settings
 from tidemark.pipeline.settings.secrets import pseudonyms_from
 from tidemark.pipeline.tables.ledger import Ledger
 from tidemark.pipeline.tuning import Tuning
+from tidemark.pipeline.web.pages.paging import Slice
+from tidemark.pipeline.web.pages.window_sums import rows_of_report
 
 pytestmark = pytest.mark.broker
 

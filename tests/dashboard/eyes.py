@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Page
 
 from tests.support.chromium import window
-from tidemark.pipeline.reading.dashboard.shared_views import READ_AGAIN
+from tidemark.pipeline.web.dashboard.shared_views import READ_AGAIN
 
 PHONE = 390
 DESK = 1200

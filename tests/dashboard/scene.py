@@ -25,16 +25,16 @@ from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.strategies import Bounded
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.instants import now_ms
-from tidemark.pipeline.reading.dashboard.dashboard_access import Guard
-from tidemark.pipeline.reading.dashboard.dashboard_server import page_server
-from tidemark.pipeline.reading.dashboard.dashboard_site import site
-from tidemark.pipeline.reading.dashboard.shared_views import READ_AGAIN
 from tidemark.pipeline.reading.health_client import service_health
-from tidemark.pipeline.reading.pages.table_reader import TableReader
+from tidemark.pipeline.reading.table_reader import TableReader
 from tidemark.pipeline.settings.dashboard_settings import PANELS, Panel
 from tidemark.pipeline.settings.model import MetricsSettings
 from tidemark.pipeline.tables.appender import Appender
 from tidemark.pipeline.tables.schemas import DEAD_LETTERS
+from tidemark.pipeline.web.dashboard.dashboard_access import Guard
+from tidemark.pipeline.web.dashboard.dashboard_server import page_server
+from tidemark.pipeline.web.dashboard.dashboard_site import site
+from tidemark.pipeline.web.dashboard.shared_views import READ_AGAIN
 from tidemark.schemas import load_schemas
 
 EVIL = "<script>document.title='taken'</script>'\"&/../%00"

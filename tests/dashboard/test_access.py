@@ -13,9 +13,9 @@ from tests.support.flood import hostile
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify import site
 from tidemark.pipeline.cli import main
-from tidemark.pipeline.reading.dashboard.dashboard_access import Guard
-from tidemark.pipeline.reading.pages.table_reader import TableReader
+from tidemark.pipeline.reading.table_reader import TableReader
 from tidemark.pipeline.settings.dashboard_settings import DashboardSettings
+from tidemark.pipeline.web.dashboard.dashboard_access import Guard
 
 pytestmark = pytest.mark.slow
 TOKEN = "correct-horse-battery"
@@ -135,7 +135,7 @@ def test_a_login_is_read_up_to_a_limit_of_bytes_and_seconds(locked: Path, monkey
     begin = b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000000\r\n\r\ntoken="
     with serving(locked, TOKEN) as page:
         assert raw(page, begin + b"x" * 5_000).split()[1] == b"413"
-        monkeypatch.setattr("tidemark.pipeline.reading.dashboard.dashboard_pages._LOGIN_S", 0.2)
+        monkeypatch.setattr("tidemark.pipeline.web.dashboard.dashboard_pages._LOGIN_S", 0.2)
         assert raw(page, begin).split()[1] == b"408"
 
 

@@ -13,11 +13,11 @@ from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.strategies import Bounded
 from tidemark.pipeline.event_time.windows.cumulate import Cumulate
 from tidemark.pipeline.event_time.windows.grid import Grid
-from tidemark.pipeline.reading.day_report.calendar_day import Day, checked_day, day_of, disjoint_ends
-from tidemark.pipeline.reading.day_report.day_summary import state_sentence
-from tidemark.pipeline.reading.day_report.window_bars import bars_of, totals
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary
-from tidemark.pipeline.reading.pages.window_sums import ReportWindow
+from tidemark.pipeline.web.day_report.calendar_day import Day, checked_day, day_of, disjoint_ends
+from tidemark.pipeline.web.day_report.day_summary import state_sentence
+from tidemark.pipeline.web.day_report.window_bars import bars_of, totals
+from tidemark.pipeline.web.pages.window_sums import ReportWindow
 
 MINUTE, HOUR = 60_000, 3_600_000
 MAY_DAY = day_of("2024-05-01", ZoneInfo("UTC"), 0)

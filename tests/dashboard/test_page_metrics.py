@@ -11,8 +11,8 @@ from tests.deploy.files import ROOT
 from tests.support.exposed_metrics import names_of, values_of
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
-from tidemark.pipeline.reading.dashboard.dashboard_health import Health
-from tidemark.pipeline.reading.dashboard.page_metrics import PageMetrics
+from tidemark.pipeline.web.dashboard.dashboard_health import Health
+from tidemark.pipeline.web.dashboard.page_metrics import PageMetrics
 
 pytestmark = pytest.mark.slow
 TOKEN = "correct-horse-battery"

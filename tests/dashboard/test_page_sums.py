@@ -20,9 +20,9 @@ from tidemark.pipeline.event_time.windows.calendar import Calendar
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.instants import ms_of
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary
-from tidemark.pipeline.reading.pages.table_reader import CurrentTables, TableReader
-from tidemark.pipeline.reading.pages.window_sums import earlier_than, windows_of
+from tidemark.pipeline.reading.table_reader import CurrentTables, TableReader
 from tidemark.pipeline.tables.transactions import REMOVED_APP
+from tidemark.pipeline.web.pages.window_sums import earlier_than, windows_of
 
 pytestmark = pytest.mark.slow
 TEN = Grid(10 * MINUTE, 10 * MINUTE)

@@ -12,7 +12,7 @@ from tests.dashboard.scene import EVIL, Served, malformed, rejected, serving, st
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.plant import alter, change
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
-from tidemark.pipeline.reading.pages import window_sums
+from tidemark.pipeline.web.pages import window_sums
 
 pytestmark = [pytest.mark.slow, pytest.mark.core]
 PATHS = [

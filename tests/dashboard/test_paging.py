@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.verify.site import POLICY, REPORTS, Event, Site
-from tidemark.pipeline.reading.pages.paging import page_of
-from tidemark.pipeline.reading.pages.table_reader import TableReader
-from tidemark.pipeline.reading.pages.window_sums import rows_of_report, windows_of
+from tidemark.pipeline.reading.table_reader import TableReader
 from tidemark.pipeline.tables.query import Row
+from tidemark.pipeline.web.pages.paging import page_of
+from tidemark.pipeline.web.pages.window_sums import rows_of_report, windows_of
 
 NUMBERS = [9, 7, 7, 7, 7, 7, 4, 4, 1]
 

@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from tidemark.pipeline.reading.dashboard.question import Question
+from tidemark.pipeline.web.dashboard.question import Question
 
 
 def test_callers_share_an_answer_and_wait_only_briefly() -> None:

@@ -17,10 +17,10 @@ from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 from tidemark.pipeline.instants import now_ms
 from tidemark.pipeline.metrics.exporter import Exporter
 from tidemark.pipeline.metrics.observer import Observer
-from tidemark.pipeline.reading.dashboard import dashboard_pages, shared_views
+from tidemark.pipeline.reading import table_reader
 from tidemark.pipeline.reading.ledger_summary import read_summary
-from tidemark.pipeline.reading.pages import table_reader
 from tidemark.pipeline.settings.model import MetricsSettings
+from tidemark.pipeline.web.dashboard import dashboard_pages, shared_views
 
 pytestmark = pytest.mark.slow
 PATHS = ("/", "/pipeline", "/reports/page_views", "/users?id=ann", "/dead-letters")

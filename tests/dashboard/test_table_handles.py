@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
-from tidemark.pipeline.reading.pages import table_handles
-from tidemark.pipeline.reading.pages.table_handles import TableHandles
-from tidemark.pipeline.reading.pages.table_reader import TableReader
+from tidemark.pipeline.reading import table_handles
+from tidemark.pipeline.reading.table_handles import TableHandles
+from tidemark.pipeline.reading.table_reader import TableReader
 from tidemark.pipeline.tables.schemas import CORRECTIONS, LEDGER, find_table
 
 

@@ -17,7 +17,7 @@ from tests.dashboard.eyes import PHONE, Eyes, Scheme, eyes
 from tests.dashboard.scene import Served
 from tests.dashboard.visitor_scene import WEEK_BEFORE, YESTERDAY
 from tests.support.chromium import chromium
-from tidemark.pipeline.reading.dashboard.shared_views import READ_AGAIN
+from tidemark.pipeline.web.dashboard.shared_views import READ_AGAIN
 
 pytestmark = pytest.mark.slow
 PLAYS: Final[tuple[tuple[int, Scheme], ...]] = ((PHONE, "light"), (768, "dark"), (1280, "light"))

@@ -18,12 +18,12 @@ from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.cumulate import Cumulate
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.session import Sessions
-from tidemark.pipeline.reading.dashboard.reader_times import Times
-from tidemark.pipeline.reading.pages.page_text import sentence_case, share, templates
-from tidemark.pipeline.reading.pages.time_axis import Axis
-from tidemark.pipeline.reading.pages.top_lists import page_zone
-from tidemark.pipeline.reading.pages.window_names import clock_text, date_text, moment_text, window_name, zone_of_report
 from tidemark.pipeline.reading.periods.period import period_of
+from tidemark.pipeline.reading.window_names import clock_text, date_text, moment_text, window_name, zone_of_report
+from tidemark.pipeline.web.dashboard.reader_times import Times
+from tidemark.pipeline.web.pages.page_text import sentence_case, share, templates
+from tidemark.pipeline.web.pages.time_axis import Axis
+from tidemark.pipeline.web.pages.top_lists import page_zone
 
 SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -227,13 +227,13 @@ def test_a_count_agrees_with_its_noun() -> None:
 
 
 def test_an_estimate_is_marked_wherever_its_name_is_written() -> None:
-    page = templates("tidemark.pipeline.reading.dashboard").from_string(
+    page = templates("tidemark.pipeline.web.dashboard").from_string(
         "{{ 'unique_users' | words }}, {{ 'page_views' | words }}"
     )
     assert page.render() == "unique users (about), page views"
     own = (FieldMeasure("pages", Function.UNIQUE, "page_url"), FieldMeasure("revenue", Function.SUM, "price"))
     report = Report("site", DAYS, 0, (), measures=("unique_users", "pages", "revenue"), field_measures=own)
-    page = templates("tidemark.pipeline.reading.dashboard").from_string(
+    page = templates("tidemark.pipeline.web.dashboard").from_string(
         "{% for name in report.measures %}{{ name | words(report) }};{% endfor %}{{ 'pages' | words }}"
     )
     assert page.render(report=report) == "unique users (about);pages (about);revenue;pages"

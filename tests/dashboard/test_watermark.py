@@ -10,8 +10,8 @@ from tidemark.pipeline.event_time.strategies import Bounded, TimeLag
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.reading.ledger_summary import Account, LedgerSummary, PartitionStatus
-from tidemark.pipeline.reading.pages.watermark_lanes import LaneState, explain, lanes_of
-from tidemark.pipeline.reading.pages.watermark_picture import Picture, picture_of
+from tidemark.pipeline.web.pages.watermark_lanes import LaneState, explain, lanes_of
+from tidemark.pipeline.web.pages.watermark_picture import Picture, picture_of
 
 NOW = 1_714_564_800_000
 SECOND = 1000

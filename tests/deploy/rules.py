@@ -17,9 +17,9 @@ from tests.support.yaml_text import parsed
 from tidemark.pipeline.metrics.metric import MetricKind
 from tidemark.pipeline.metrics.metric_catalogue import CATALOGUE
 from tidemark.pipeline.metrics.processes import PROCESSES
-from tidemark.pipeline.reading.dashboard.dashboard_health import Health
-from tidemark.pipeline.reading.dashboard.page_metrics import PageMetrics
-from tidemark.pipeline.reading.sql_server.sql_metrics import SqlMetrics
+from tidemark.pipeline.sql_server.sql_metrics import SqlMetrics
+from tidemark.pipeline.web.dashboard.dashboard_health import Health
+from tidemark.pipeline.web.dashboard.page_metrics import PageMetrics
 from tidemark.producers.access_log.line_metrics import LineCounts
 from tidemark.producers.collect.request_metrics import Metrics
 

@@ -20,9 +20,9 @@ from tidemark.pipeline.event_time.table_retention import TableRetention
 from tidemark.pipeline.event_time.windows.calendar import Calendar
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.reading.site_views import site_views
-from tidemark.pipeline.reading.sql_server.database import Database
 from tidemark.pipeline.reading.sql_views import views
 from tidemark.pipeline.results.retention import remove_by_age
+from tidemark.pipeline.sql_server.database import Database
 from tidemark.pipeline.tables.engines import Engine
 
 SKETCHES = ("page_views", "clicks", "unique_users")

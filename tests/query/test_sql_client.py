@@ -14,12 +14,12 @@ from pydantic import SecretStr
 from tests.support.regex_steps import regex_steps
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Site
-from tidemark.pipeline.reading.sql_server import dialect, parameters
-from tidemark.pipeline.reading.sql_server.client import Client
-from tidemark.pipeline.reading.sql_server.database import Database
-from tidemark.pipeline.reading.sql_server.login import Access, Ticket, log_in
-from tidemark.pipeline.reading.sql_server.sql_metrics import SqlMetrics
-from tidemark.pipeline.reading.sql_server.wire import LONGEST, Refused, Wire
+from tidemark.pipeline.sql_server import dialect, parameters
+from tidemark.pipeline.sql_server.client import Client
+from tidemark.pipeline.sql_server.database import Database
+from tidemark.pipeline.sql_server.login import Access, Ticket, log_in
+from tidemark.pipeline.sql_server.sql_metrics import SqlMetrics
+from tidemark.pipeline.sql_server.wire import LONGEST, Refused, Wire
 
 pytestmark = pytest.mark.slow
 HOSTILE = 10_000
@@ -105,7 +105,7 @@ def test_hostile_messages_end_in_refusals_and_the_next_one_is_answered(database:
 def test_a_store_that_does_not_answer_one_client_does_not_block_the_others(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidemark.pipeline.reading.sql_server.database._PATIENCE_S", 0.1)
+    monkeypatch.setattr("tidemark.pipeline.sql_server.database._PATIENCE_S", 0.1)
     statement = b"SELECT 1\0"
     asked = b"Q" + struct.pack("!i", len(statement) + 4) + statement
     metrics = SqlMetrics(lambda: 1)

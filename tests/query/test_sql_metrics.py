@@ -16,7 +16,7 @@ from tests.support.sockets import Address, family, listening
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.verify.site import Site
 from tidemark.pipeline.cli import main
-from tidemark.pipeline.reading.sql_server.sql_metrics import SqlMetrics
+from tidemark.pipeline.sql_server.sql_metrics import SqlMetrics
 
 pytestmark = pytest.mark.slow
 PAGE = ROOT / "docs" / "operations.md"

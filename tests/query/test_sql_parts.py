@@ -18,13 +18,13 @@ import pytest
 from psycopg.adapt import PyFormat, Transformer
 
 from tests.query.refused_statements import REFUSED
-from tidemark.pipeline.reading.sql_server.allowed import reading
-from tidemark.pipeline.reading.sql_server.literals import literal_of
-from tidemark.pipeline.reading.sql_server.parameter_types import parameter_types
-from tidemark.pipeline.reading.sql_server.pg_types import TEXT, oid_of
-from tidemark.pipeline.reading.sql_server.pg_values import columns_of, rows_of
-from tidemark.pipeline.reading.sql_server.scram import Scram
-from tidemark.pipeline.reading.sql_server.wire import Refused
+from tidemark.pipeline.sql_server.allowed import reading
+from tidemark.pipeline.sql_server.literals import literal_of
+from tidemark.pipeline.sql_server.parameter_types import parameter_types
+from tidemark.pipeline.sql_server.pg_types import TEXT, oid_of
+from tidemark.pipeline.sql_server.pg_values import columns_of, rows_of
+from tidemark.pipeline.sql_server.scram import Scram
+from tidemark.pipeline.sql_server.wire import Refused
 
 VIEWS = ("page_views", "ledger")
 CHECKED_ELSEWHERE = ("SELECT getenv", "SELECT reflect", "SELECT java_method", "SELECT 1;", "SELECT * FROM page_views F")

@@ -8,9 +8,9 @@ import pytest
 
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Site
-from tidemark.pipeline.reading.sql_server.answers import Answers
-from tidemark.pipeline.reading.sql_server.client_session import Session
-from tidemark.pipeline.reading.sql_server.database import Database
+from tidemark.pipeline.sql_server.answers import Answers
+from tidemark.pipeline.sql_server.client_session import Session
+from tidemark.pipeline.sql_server.database import Database
 
 pytestmark = pytest.mark.slow
 # Superset's filter of a range of time.

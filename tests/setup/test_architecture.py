@@ -53,7 +53,7 @@ def test_every_room_of_the_package_is_in_a_layer() -> None:
 
 def test_every_path_on_the_page_is_there() -> None:
     for name in set(re.findall(r"`([a-z_]+/[a-z_/]*(?:\.py)?)`", PAGE)):
-        folders = (ROOT, *(ROOT / "pipeline" / below for below in ("", "commands", "reading", "amend")))
+        folders = (ROOT, *(ROOT / "pipeline" / below for below in ("", "commands", "reading", "web", "amend")))
         assert any((folder / name).exists() for folder in folders), name
 
 

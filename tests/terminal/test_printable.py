@@ -19,8 +19,8 @@ from tidemark.command_line.terminal import Console, Table, styled
 from tidemark.pipeline.cli import main
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.logs import configure_logs
-from tidemark.pipeline.reading.pages.page_text import as_text
 from tidemark.pipeline.reading.shell_output import harmless_lines
+from tidemark.pipeline.web.pages.page_text import as_text
 
 ROOT = Path(__file__).parents[2]
 ACTS = (

@@ -9,9 +9,9 @@ from deltalake import DeltaTable
 from tidemark.pipeline.errors import NothingFound
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary, read_summary
-from tidemark.pipeline.reading.pages.table_handles import TableHandles
-from tidemark.pipeline.reading.pages.table_reader import CurrentTables
 from tidemark.pipeline.reading.periods.table_progress import TableProgress, progress_in
+from tidemark.pipeline.reading.table_handles import TableHandles
+from tidemark.pipeline.reading.table_reader import CurrentTables
 from tidemark.pipeline.results.layout import stored_reports
 from tidemark.pipeline.tables.ledger import Ledger, require_warehouse
 from tidemark.pipeline.tables.opening import Opening

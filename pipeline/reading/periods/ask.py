@@ -10,7 +10,6 @@ from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.calendar import Calendar
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary
-from tidemark.pipeline.reading.pages.table_reader import CurrentTables
 from tidemark.pipeline.reading.periods.figures import Bar
 from tidemark.pipeline.reading.periods.filters import OTHERS, Only, filter_names
 from tidemark.pipeline.reading.periods.period import Compare, Incomparable, checked_period, compared_with, period_of
@@ -24,6 +23,7 @@ from tidemark.pipeline.reading.periods.period_traffic import (
 )
 from tidemark.pipeline.reading.periods.table_progress import Beginnings, sources_in
 from tidemark.pipeline.reading.periods.tiling import tumbles
+from tidemark.pipeline.reading.table_reader import CurrentTables
 from tidemark.pipeline.settings.report_settings import zone_of
 
 _LONGEST: Final = 8_192

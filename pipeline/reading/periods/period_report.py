@@ -8,12 +8,12 @@ from typing import Final
 from tidemark.pipeline.errors import NothingFound
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.instants import now_ms
-from tidemark.pipeline.reading.pages.table_reader import TableReader
 from tidemark.pipeline.reading.periods.ask import Asker, Words
 from tidemark.pipeline.reading.periods.figures import FigureState
 from tidemark.pipeline.reading.periods.period_traffic import PeriodTraffic
 from tidemark.pipeline.reading.periods.traffic_json import as_json
 from tidemark.pipeline.reading.periods.traffic_rows import as_csv, as_parquet
+from tidemark.pipeline.reading.table_reader import TableReader
 from tidemark.pipeline.tables.ledger import require_warehouse
 
 FORMS: Final[dict[str, Callable[[PeriodTraffic], str | bytes]]] = {

@@ -9,11 +9,11 @@ from deltalake import DeltaTable
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.instants import moment, ms_of
-from tidemark.pipeline.reading.pages.table_reader import CurrentTables, text_sql
 from tidemark.pipeline.reading.periods.filters import EVERYWHERE, Only
 from tidemark.pipeline.reading.periods.period_sources import COUNTS, EXIT_PAGE, Visits
 from tidemark.pipeline.reading.periods.store import Runs, Top, VisitSums
 from tidemark.pipeline.reading.periods.tiling import WindowLevel, WindowRun
+from tidemark.pipeline.reading.table_reader import CurrentTables, text_sql
 from tidemark.pipeline.sketches import estimate, merged
 from tidemark.pipeline.tables.engines import Engine
 from tidemark.pipeline.tables.file_statistics import rows_within

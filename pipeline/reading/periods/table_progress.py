@@ -18,9 +18,9 @@ from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.instants import ms_of
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary, read_summary
-from tidemark.pipeline.reading.pages.table_reader import CurrentTables
 from tidemark.pipeline.reading.periods.period_sources import ReportProgress, Sources, sources_of
 from tidemark.pipeline.reading.periods.tiling import tumbles
+from tidemark.pipeline.reading.table_reader import CurrentTables
 from tidemark.pipeline.tables.file_statistics import lowest
 from tidemark.pipeline.tables.opening import read_opening
 from tidemark.pipeline.tables.query import Row, rows_of

@@ -1,0 +1,1 @@
+"""The pages of a browser, and the file of a day."""
