@@ -258,8 +258,7 @@ UNSETTLED: Final = _counter(
     "unsettled_records_total",
     "Events that were not judged at their arrival; 0 if batches decide what is late.",
     asks="May another reading of the topic give other results?",
-    note="They came later than `time.settling`, their Kafka timestamp was ahead of the clock, or more records than "
-    "`batch.max_records` arrived within 200 ms.",
+    note="They came after `time.settling`, were ahead of the clock, or were more than a batch within 200 ms.",
 )
 UPKEEP_FAILURES: Final = _counter(
     "upkeep_failures_total",

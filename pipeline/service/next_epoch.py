@@ -258,8 +258,7 @@ def _frontier(found: StartFacts) -> Frontier:
     partitions = {partition: PartitionState(0, found.now) for partition in found.topic.earliest}
     trusted = settings_change.moves_watermark_alike(found.before.policy, found.policy)
     for row in found.rows:
-        max_event_time = row.max_event_time if trusted else None
-        partitions[row.partition] = PartitionState(row.to_offset, found.now, max_event_time)
+        partitions[row.partition] = PartitionState(row.to_offset, found.now, row.max_event_time if trusted else None)
     arrival = arrival_after(found.rows, found.policy)
     if arrival is not None:
         arrival = (arrival if trusted else arrival.without_times()).with_partitions(partitions)

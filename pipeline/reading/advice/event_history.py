@@ -55,13 +55,7 @@ def read_history(warehouse: str) -> EventHistory:
     bounds = {epoch: policy.strategy.delay_ms for epoch, policy in policies.items()}
     newest = max(policies_of_all, default=0)
     if newest and newest not in policies:
-        kind = policies_of_all[newest].strategy.kind
-        if policies_of_all[newest].by_arrival:
-            raise SetUpError(
-                f"the records of {warehouse!r} are judged by arrival: estimates need time.judged batch, because the "
-                "ledger does not have how late each of these records was"
-            )
-        raise SetUpError(f"the watermark of {warehouse!r} is {kind}: only time.strategy bounded has estimates")
+        raise _without_estimates(warehouse, policies_of_all[newest])
     judged, unjudged = _event_counts(warehouse, tables, policies)
     by_slack = [row for row in rows_of(_COUNTED_SQL, **tables) if row["epoch"] in policies]
     return EventHistory(
@@ -79,6 +73,17 @@ def read_history(warehouse: str) -> EventHistory:
             if row["epoch"] in policies
         ],
         windows={report.windows for report in policies[newest].reports if report.windows.by_time},
+    )
+
+
+def _without_estimates(warehouse: str, policy: Policy) -> SetUpError:
+    if policy.by_arrival:
+        return SetUpError(
+            f"the records of {warehouse!r} are judged by arrival: estimates need time.judged batch, because the ledger "
+            "does not have how late each of these records was"
+        )
+    return SetUpError(
+        f"the watermark of {warehouse!r} is {policy.strategy.kind}: only time.strategy bounded has estimates"
     )
 
 
