@@ -46,7 +46,7 @@ def visitors_now(tables: CurrentTables, sources: Sources, period: Period, only: 
         visits.report,
         f"{EXIT_PAGE} AS page, count(*) AS visits",
         "AND state = 'open' GROUP BY 1 ORDER BY 2 DESC, 1 NULLS LAST",
-        (None, None),
+        (visits.progress.until, None),
         {},
         visits.progress.batch,
     )
