@@ -53,7 +53,7 @@ NO_ROWS: Final = ArrivalRows.of([])
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """What arrived in a partition before a step: the highest trusted time, and the step of the last event."""
+    """The highest trusted time that arrived in a partition before a step, and the step of the last event."""
 
     highest: int = NO_TIME
     last_event: int | None = None
@@ -61,7 +61,7 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class ArrivalState:
-    """What the records of all steps before `step` left behind: everything on which later watermarks depend.
+    """The state after the records of all steps before `step`, on which later watermarks depend.
 
     Every record of a later batch arrives at `step` or later: a Kafka timestamp below it counts as `step`.
     """
@@ -164,7 +164,7 @@ class ArrivalState:
 
 
 class Arrivals(NamedTuple):
-    """What a batch shows of arrival: its rises, and the step before which all records have been read."""
+    """The rises of a batch, and the step before which all records have been read."""
 
     rises: ArrivalRows
     until: int

@@ -44,7 +44,7 @@ class Frontier:
     partitions: Mapping[int, PartitionState]
     watermark: int | None = None
     arrival: ArrivalState | None = None
-    """What arrived before the end of the last batch; None if records are judged by batch."""
+    """The state of arrival at the end of the last batch; None if records are judged by batch."""
 
     @property
     def positions(self) -> Mapping[int, int]:

@@ -67,7 +67,7 @@ class CurrentTables:
         existing = {name: table for name, table in tables.items() if table is not None}
         if len(existing) < len(tables) - (CORRECTIONS.name not in existing):
             return []
-        keys, within = _keys_sql(report.types, only), _within_sql(*span)
+        keys, within = keys_sql(report.types, only), _within_sql(*span)
         conditions = {
             **_batches_sql(existing, report, until_batch),
             **dict.fromkeys((PANES.name, CORRECTIONS.name), _of_report_sql(report, only)),
@@ -206,23 +206,26 @@ def _batches_sql(tables: Mapping[str, DeltaTable], report: Report, until: int) -
 def _of_report_sql(report: Report, only: KeyValues) -> str:
     """Returns the SQL condition of panes and corrections: of the report, and with these values of its keys."""
     stored = {report.stored(key): value for key, value in only.items()}
-    return f"{c.REPORT} = '{report.name}'{_keys_sql({}, stored)}"
-
-
-def _keys_sql(types: Mapping[str, Type], only: KeyValues) -> str:
-    """Returns SQL conditions on keys, each after AND; `types` are those of keys that are no texts."""
-    texts = {key: f"CAST({key} AS VARCHAR)" if key in types else key for key in only}
-    return "".join(f" AND {texts[key]} = {text_sql(value)}" for key, value in only.items())
+    return f"{c.REPORT} = '{report.name}'{keys_sql({}, stored)}"
 
 
 def _within_sql(after: int | None, until: int | None) -> str:
     bounds = [(">", after), ("<=", until)]
-    conditions = [
-        f"{c.WINDOW_END} {sign} {Engine.DELTA_RS.time(str(time))}" for sign, time in bounds if time is not None
-    ]
+    conditions = [f"{c.WINDOW_END} {sign} {time_sql(time)}" for sign, time in bounds if time is not None]
     return " AND ".join(conditions) or "true"
 
 
 def text_sql(value: str) -> str:
     """Returns a text literal, escaped."""
     return "'" + value.replace("'", "''") + "'"
+
+
+def keys_sql(types: Mapping[str, Type], only: KeyValues) -> str:
+    """Returns SQL conditions on keys, each after AND; `types` are those of keys that are no texts."""
+    texts = {key: f"CAST({key} AS VARCHAR)" if key in types else key for key in only}
+    return "".join(f" AND {texts[key]} = {text_sql(value)}" for key, value in only.items())
+
+
+def time_sql(milliseconds: int) -> str:
+    """Returns the literal of a time."""
+    return Engine.DELTA_RS.time(str(milliseconds))

@@ -97,7 +97,7 @@ class Service:
                 now = self._resources.now()
                 log_ends = self._topic.high_watermarks(self._progress.positions)
                 before = self._progress if silent is None else self._progress.settled(silent, now)
-                # What comes after the ends were asked for arrives later.
+                # Records that come after the ends were asked for arrive later.
                 is_read = all(before.positions.get(partition, 0) >= end for partition, end in log_ends.items())
                 arrivals = before.frontier.arrivals(NO_ROWS, settled_before(now, before.policy) if is_read else 0)
                 batch, after = before.after((), {}, log_ends, now, arrivals)

@@ -21,7 +21,7 @@ class Record(NamedTuple):
     is_event: bool = True
     """Whether it is read as an event, and ends a silence."""
     moves: bool = True
-    """Whether its time is trusted. Of what moves the watermark, lateness is judged."""
+    """Whether its time is trusted. Only a record with a trusted time moves the watermark, and can be late."""
 
 
 Topic = Sequence[Sequence[Record]]

@@ -58,7 +58,7 @@ REPORTS: Final = (
 
 @dataclass
 class Tables:
-    """What the batches of a topic wrote, without what depends on their cuts."""
+    """The rows that the batches of a topic wrote, without columns that depend on their cuts."""
 
     panes: Counter[tuple[Any, ...]] = field(default_factory=Counter)
     letters: Counter[tuple[Any, ...]] = field(default_factory=Counter)

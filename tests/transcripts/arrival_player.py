@@ -36,7 +36,7 @@ class Arriving(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What any cut must lead to: the rows of each table without ids of batches, rejected events, and the watermark."""
+    """The result, equal for any cut: the rows of each table without ids of batches, rejected events, the watermark."""
 
     tables: Mapping[str, Mapping[Any, Mapping[str, Any]]]
     dead: Counter[tuple[str, int, str]]

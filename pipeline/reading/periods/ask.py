@@ -10,7 +10,6 @@ from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.calendar import Calendar
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary
-from tidemark.pipeline.reading.periods.figures import Bar
 from tidemark.pipeline.reading.periods.filters import OTHERS, Only, filter_names
 from tidemark.pipeline.reading.periods.period import Compare, Incomparable, checked_period, compared_with, period_of
 from tidemark.pipeline.reading.periods.period_sources import Sources
@@ -18,7 +17,6 @@ from tidemark.pipeline.reading.periods.period_tables import PeriodTables
 from tidemark.pipeline.reading.periods.period_traffic import (
     PeriodQuestion,
     PeriodTraffic,
-    compared_series,
     traffic_of,
 )
 from tidemark.pipeline.reading.periods.table_progress import Beginnings, sources_in
@@ -92,10 +90,6 @@ class Asker:
             raise BadQuestion(str(error)) from error
         question = PeriodQuestion(period, words.compare, words.only)
         return traffic_of(question, sources, PeriodTables(tables), now)
-
-    def bars_before(self, traffic: PeriodTraffic, tables: CurrentTables, summary: LedgerSummary, now: int) -> list[Bar]:
-        """Returns the series of the period with which `traffic` is compared; empty without one."""
-        return compared_series(traffic.question, self.sources(tables, summary), PeriodTables(tables), now)
 
     def sources(self, tables: CurrentTables, summary: LedgerSummary) -> Sources:
         """Returns the sources of the warehouse."""

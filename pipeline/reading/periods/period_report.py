@@ -75,4 +75,4 @@ def why_incomplete(traffic: PeriodTraffic) -> str:
 def _may_become(traffic: PeriodTraffic) -> bool:
     """Returns whether a figure waits for the watermark; others are unknown for good."""
     waits = any(traffic.figures[name].coverage.state is FigureState.SO_FAR for name in _OF_COMPLETE)
-    return waits or rules.as_number(traffic.watermark) < traffic.question.period.end
+    return waits or rules.as_number(traffic.sources.watermark) < traffic.question.period.end

@@ -9,13 +9,12 @@ from deltalake import DeltaTable
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.instants import moment, ms_of
-from tidemark.pipeline.reading.periods.filters import EVERYWHERE, Only
+from tidemark.pipeline.reading.periods.filters import Only
 from tidemark.pipeline.reading.periods.period_sources import COUNTS, EXIT_PAGE, Visits
 from tidemark.pipeline.reading.periods.store import Runs, Top, VisitSums
 from tidemark.pipeline.reading.periods.tiling import WindowLevel, WindowRun
-from tidemark.pipeline.reading.table_reader import CurrentTables, text_sql
+from tidemark.pipeline.reading.table_reader import CurrentTables, keys_sql, text_sql, time_sql
 from tidemark.pipeline.sketches import estimate, merged
-from tidemark.pipeline.tables.engines import Engine
 from tidemark.pipeline.tables.file_statistics import rows_within
 from tidemark.pipeline.tables.query import Row, rows_of
 from tidemark.pipeline.tables.schemas import USER_TOTALS
@@ -52,12 +51,7 @@ class PeriodTables:
 
     def by_window(self, level: WindowLevel, start: int, end: int, only: Only) -> dict[int, int]:
         """Returns page views by the end (ms) of each window in `[start, end)` that has some."""
-        rows = rows_of(
-            f"SELECT {c.WINDOW_END}, CAST(sum({c.PAGE_VIEWS}) AS BIGINT) AS views FROM result "  # noqa: S608 - ours
-            f"WHERE {_within_sql(start, end)}{_only_sql(only)} GROUP BY 1",
-            result=self._table(level),
-        )
-        return {ms_of(row[c.WINDOW_END]): row["views"] for row in rows}
+        return self._by_end(level, f"CAST(sum({c.PAGE_VIEWS}) AS BIGINT)", (start, end), only)
 
     def has_more_users(self, runs: Runs, than: int) -> bool:
         """Returns whether there are more rows with a user than that; usually the statistics of files suffice."""
@@ -84,14 +78,10 @@ class PeriodTables:
         """Returns the number of users of windows with one row for each, by number: there is nothing to compare."""
         found = dict[int, int]()
         for level in {run.level for run in windows.values()}:
-            numbers = {run.end: number for number, run in windows.items() if run.level == level}
-            rows = rows_of(
-                f"SELECT {c.WINDOW_END}, count({c.USER_ID}) AS users FROM result "  # noqa: S608 - ours
-                f"WHERE {_within_sql(min(run.start for run in windows.values()), max(numbers))} GROUP BY 1",
-                result=self._table(level),
-            )
-            ends = {ms_of(row[c.WINDOW_END]): int(row["users"]) for row in rows}
-            found |= {number: ends.get(end, 0) for end, number in numbers.items()}
+            numbers = {run: number for number, run in windows.items() if run.level == level}
+            span = min(run.start for run in numbers), max(run.end for run in numbers)
+            users = self._by_end(level, f"count({c.USER_ID})", span)
+            found |= {number: users.get(run.end, 0) for run, number in numbers.items()}
         return found
 
     def _users_of_bars(self, bars: Mapping[int, Runs]) -> dict[int, int]:
@@ -104,8 +94,8 @@ class PeriodTables:
                 ends.setdefault(run.level.report.name, []).extend((end, number) for end in run.ends)
         parts = [
             f"SELECT bar, {_plain(c.USER_ID)} FROM {_name(name)} JOIN (VALUES {_values(pairs)}) AS bars (end_us, bar) "  # noqa: S608 - ours
-            f"ON CAST({c.WINDOW_END} AS BIGINT) = end_us WHERE {c.WINDOW_END} >= {_time(min(pairs)[0])} "
-            f"AND {c.WINDOW_END} <= {_time(max(pairs)[0])}"
+            f"ON CAST({c.WINDOW_END} AS BIGINT) = end_us WHERE {c.WINDOW_END} >= {time_sql(min(pairs)[0])} "
+            f"AND {c.WINDOW_END} <= {time_sql(max(pairs)[0])}"
             for name, pairs in ends.items()
         ]
         levels = {run.level.report.name: run.level for bar in bars.values() for run in bar}
@@ -146,8 +136,8 @@ class PeriodTables:
 
         With an exit page in `only` visits that are still going are among them, because theirs is not known.
         """
-        select = _VISITS_SQL.format(going=_GOING, closed=_time(visits.progress.closed))
-        rows = self._live(visits, select, _began_sql(start, end, only), start)
+        select = _VISITS_SQL.format(going=_GOING, closed=time_sql(visits.progress.closed))
+        rows = self._live(visits, select, _began_sql(visits, (start, end), only), start)
         if not rows or not rows[0]["visits"]:
             return VisitSums()
         row = rows[0]
@@ -167,7 +157,7 @@ class PeriodTables:
         groups = ", ".join(f"grouping({text}) AS is_other_{index}" for index, text in enumerate(texts))
         select = f"{', '.join(texts)}, {groups}, count(*) AS visits, sum(CASE WHEN {_GOING} THEN 0 ELSE 1 END) AS ended"
         sets = ", ".join(f"({text})" for text in texts)
-        rest = f"{_began_sql(*span, only)} GROUP BY GROUPING SETS ({sets})"
+        rest = f"{_began_sql(visits, span, only)} GROUP BY GROUPING SETS ({sets})"
         rows = self._live(visits, select, rest, span[0]) if texts else []
         return {
             text: _top_visits(
@@ -181,11 +171,20 @@ class PeriodTables:
         table = self.tables.find(USER_TOTALS.name)
         if table is None:
             return 0
-        within = f"{c.FIRST_SEEN} >= {_time(start)} AND {c.FIRST_SEEN} < {_time(end)}"
+        within = f"{c.FIRST_SEEN} >= {time_sql(start)} AND {c.FIRST_SEEN} < {time_sql(end)}"
         return int(rows_of(f"SELECT count(*) AS users FROM totals WHERE {within}", totals=table)[0]["users"])  # noqa: S608 - ours
 
     def _live(self, visits: Visits, select: str, rest: str, start: int) -> list[Row]:
         return self.tables.live(visits.report, select, rest, (start, None), {}, visits.progress.batch)
+
+    def _by_end(self, level: WindowLevel, number: str, span: tuple[int, int], only: Only = _EVERY) -> dict[int, int]:
+        """Returns the `number` (SQL) of the rows of each window in `span` that has some, by its end (ms)."""
+        rows = rows_of(
+            f"SELECT {c.WINDOW_END}, {number} AS number FROM result "  # noqa: S608 - ours
+            f"WHERE {_within_sql(*span)}{keys_sql(level.report.types, only)} GROUP BY 1",
+            result=self._table(level),
+        )
+        return {ms_of(row[c.WINDOW_END]): int(row["number"]) for row in rows}
 
     def _rows(
         self,
@@ -204,11 +203,12 @@ class PeriodTables:
         by_level = dict[WindowLevel, list[str]]()
         for run in runs:
             by_level.setdefault(run.level, []).append(f"({_within_sql(run.start, run.end)})")
-        rows = _only_sql(only)
+        of_pages = ""
         if pages is not None:
-            rows += f" AND {c.PAGE_URL} IN ({', '.join(map(text_sql, sorted(pages)))})"
+            of_pages = f" AND {c.PAGE_URL} IN ({', '.join(map(text_sql, sorted(pages)))})"
         parts = [
-            f"SELECT {', '.join(columns)} FROM {_name(level.report.name)} WHERE ({' OR '.join(conditions)}){rows}"  # noqa: S608 - ours, and quoted
+            f"SELECT {', '.join(columns)} FROM {_name(level.report.name)} WHERE ({' OR '.join(conditions)})"  # noqa: S608 - ours, and quoted
+            f"{keys_sql(level.report.types, only)}{of_pages}"
             for level, conditions in by_level.items()
         ]
         tables = {_name(level.report.name): self._table(level) for level in by_level}
@@ -256,25 +256,16 @@ def _plain(key: str) -> str:
     return f"nullif({key}, NULL) AS {key}"
 
 
-def _time(milliseconds: int) -> str:
-    return Engine.DELTA_RS.time(str(milliseconds))
-
-
 def _within_sql(start: int, end: int) -> str:
-    return f"{c.WINDOW_START} >= {_time(start)} AND {c.WINDOW_END} <= {_time(end)}"
+    return f"{c.WINDOW_START} >= {time_sql(start)} AND {c.WINDOW_END} <= {time_sql(end)}"
 
 
-def _began_sql(start: int, end: int, only: Only) -> str:
-    began = f"AND {c.WINDOW_START} >= {_time(start)} AND {c.WINDOW_START} < {_time(end)}"
+def _began_sql(visits: Visits, span: tuple[int, int], only: Only) -> str:
+    start, end = span
+    began = f"AND {c.WINDOW_START} >= {time_sql(start)} AND {c.WINDOW_START} < {time_sql(end)}"
     others = {name: value for name, value in only.items() if name != EXIT_PAGE}
     exit_page = f" AND ({_GOING} OR {EXIT_PAGE} = {text_sql(only[EXIT_PAGE])})" if EXIT_PAGE in only else ""
-    return f"{began}{_only_sql(others)}{exit_page}"
-
-
-def _only_sql(only: Only) -> str:
-    """Returns SQL conditions, each after AND: a key may be of another type than text."""
-    texts = {name: name if name in EVERYWHERE else f"CAST({name} AS VARCHAR)" for name in only}
-    return "".join(f" AND {texts[name]} = {text_sql(value)}" for name, value in only.items())
+    return f"{began}{keys_sql(visits.report.types, others)}{exit_page}"
 
 
 def _sums_sql(names: Sequence[str]) -> str:

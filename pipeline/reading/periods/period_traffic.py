@@ -34,28 +34,29 @@ class PeriodTraffic:
     """The answer; times in milliseconds since 1970."""
 
     question: PeriodQuestion
+    sources: Sources
+    """The reports of which the answer is made."""
     coverage: Coverage
     """Coverage of the page views."""
     final_until: int
     """Every window of page views that ends at or before it is closed."""
-    watermark: int | None
-    committed_at: int | None
     figures: Mapping[str, Figure]
     series: list[Bar]
     breakdowns: Mapping[str, Breakdown]
 
 
-def compared_series(question: PeriodQuestion, sources: Sources, store: Store, now: int) -> list[Bar]:
-    """Returns the bars of the compared period; empty without a comparison, or with a day that the zone skipped.
+def compared_series(traffic: PeriodTraffic, store: Store, now: int) -> list[Bar]:
+    """Returns the bars of the compared period, without visitors; empty without a comparison.
 
-    `now` (ms) is the clock.
+    Empty, too, with a day that the zone skipped. `now` (ms) is the clock.
     """
+    question, sources = traffic.question, traffic.sources
     other = compared_with(question.period, question.compare)
     if other is None:
         return []
     reasons = Reasons(other, sources, now)
     try:
-        return series_of(WindowFigures(Asked(other, None, question.only), sources, store, reasons))
+        return series_of(WindowFigures(Asked(other, None, question.only), sources, store, reasons), has_visitors=False)
     except ValueError:  # the figures then are not compared, either
         return []
 
@@ -80,10 +81,9 @@ def traffic_of(
     tiling, coverage = windows.covered
     return PeriodTraffic(
         question=question,
+        sources=sources,
         coverage=coverage,
         final_until=max(tiling.start, tiling.final_until),
-        watermark=sources.watermark,
-        committed_at=sources.committed_at,
         figures={
             "visitors": visitors,
             "visits": of_visits["visits"],

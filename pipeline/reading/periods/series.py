@@ -17,11 +17,14 @@ _MOST_WINDOWS: Final = 10_000
 """Visitors of bars are counted in up to this many windows."""
 
 
-def series_of(figures: WindowFigures) -> list[Bar]:
-    """Returns the bars of the period in order; those that no fired window covers have no values."""
+def series_of(figures: WindowFigures, *, has_visitors: bool = True) -> list[Bar]:
+    """Returns the bars of the period in order; those that no fired window covers have no values.
+
+    Without `has_visitors` none has visitors, and the tables are not asked for them.
+    """
     bars = _bounds(figures.asked.period)
     of_views = [_known(figures, tiling_of(*bar, figures.levels)) for bar in bars]
-    views, visitors = _views(figures, of_views), _visitors(figures, bars)
+    views, visitors = _views(figures, of_views), _visitors(figures, bars) if has_visitors else _no_visitors(bars)
     return [
         Bar(bar.start, bar.end, views[index], count, _coverage(figures, of_views[index], bar.start), coverage)
         for index, (bar, (count, coverage)) in enumerate(zip(bars, visitors, strict=True))
@@ -71,6 +74,10 @@ def _visitors(figures: WindowFigures, bars: Sequence[Window]) -> list[tuple[int 
     windows = sum(len(run.ends) for bar in runs for run in bar)
     every = [run for bar in runs for run in bar]
     if not 0 < windows <= _MOST_WINDOWS or figures.store.has_more_users(every, figures.exact_rows):
-        return [(None, unknown_coverage(bar.start, "")) for bar in bars]
+        return _no_visitors(bars)
     counts = zip(figures.store.users_by_bar(runs), tilings, bars, strict=True)
     return [(count if tiling.runs else None, _coverage(figures, tiling, bar.start)) for count, tiling, bar in counts]
+
+
+def _no_visitors(bars: Sequence[Window]) -> list[tuple[int | None, Coverage]]:
+    return [(None, unknown_coverage(bar.start, "")) for bar in bars]

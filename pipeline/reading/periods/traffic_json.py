@@ -30,8 +30,8 @@ def as_json(traffic: PeriodTraffic) -> Json:
             "final_until": _iso(traffic.final_until, period)
             if traffic.coverage.state is not FigureState.UNKNOWN
             else None,
-            "watermark": _iso(traffic.watermark, period),
-            "committed_at": _iso(traffic.committed_at, period),
+            "watermark": _iso(traffic.sources.watermark, period),
+            "committed_at": _iso(traffic.sources.committed_at, period),
         },
         "figures": {name: _figure(figure, period) for name, figure in traffic.figures.items()},
         "series": [_bar(bar, period) for bar in traffic.series],

@@ -9,13 +9,11 @@ from tidemark.pipeline.event_time.windows.calendar import Calendar
 from tidemark.pipeline.event_time.windows.periodic import DAY_MS
 from tidemark.pipeline.instants import ms_of
 from tidemark.pipeline.reading.periods.period_sources import ENTRY_PAGE, EXIT_PAGE, Sources, Visits
-from tidemark.pipeline.reading.table_reader import CurrentTables, text_sql
-from tidemark.pipeline.tables.engines import Engine
+from tidemark.pipeline.reading.table_reader import CurrentTables, text_sql, time_sql
 from tidemark.pipeline.tables.query import Row
+from tidemark.pipeline.web.dashboard.reader_times import STATES
 
 _MOST: Final = 31
-_STATES: Final = {"fired": "complete", "closed": "final", "corrected": "final"}
-"""States of days in the words of readers; open days are not listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ def _day(row: Row, known: int, entries: int | None, exits: int | None) -> PageDa
     return PageDay(
         start=start,
         end=ms_of(row[c.WINDOW_END]),
-        state=_STATES[row["state"]] if start >= known else "partial",
+        state=STATES[row["state"]] if start >= known else "partial",
         page_views=row["page_views"],
         clicks=row["clicks"],
         visitors=row.get(c.UNIQUE_USERS),
@@ -99,20 +97,16 @@ def _entries_and_exits(
     is_page = {name: f"{name} = {text_sql(page)}" for name in (ENTRY_PAGE, EXIT_PAGE)}
     sums = list[str]()
     for start, end in known:
-        began = f"{c.WINDOW_START} >= {_time(start)} AND {c.WINDOW_START} < {_time(end)}"
+        began = f"{c.WINDOW_START} >= {time_sql(start)} AND {c.WINDOW_START} < {time_sql(end)}"
         sums += [
             f"sum(CASE WHEN {began} AND {is_page[ENTRY_PAGE]} THEN 1 ELSE 0 END) AS entries_{start}",
             f"sum(CASE WHEN {began} AND state <> 'open' AND {is_page[EXIT_PAGE]} THEN 1 ELSE 0 END) AS exits_{start}",
             f"sum(CASE WHEN {began} AND state = 'open' THEN 1 ELSE 0 END) AS going_{start}",
         ]
     first, last = min(start for start, _ in known), max(end for _, end in known)
-    began = f"AND {c.WINDOW_START} >= {_time(first)} AND {c.WINDOW_START} < {_time(last)}"
+    began = f"AND {c.WINDOW_START} >= {time_sql(first)} AND {c.WINDOW_START} < {time_sql(last)}"
     (row,) = tables.live(visits.report, ", ".join(sums), began, (first, None), {}, visits.progress.batch)
     return {
         start: (row[f"entries_{start}"] or 0, None if row[f"going_{start}"] else row[f"exits_{start}"] or 0)
         for start, _ in known
     }
-
-
-def _time(milliseconds: int) -> str:
-    return Engine.DELTA_RS.time(str(milliseconds))

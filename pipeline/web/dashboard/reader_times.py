@@ -11,6 +11,8 @@ from tidemark.pipeline.reading.periods.local_days import local_date
 from tidemark.pipeline.reading.periods.period import Period
 from tidemark.pipeline.reading.window_names import clock_text, date_text
 
+STATES: Final = {"open": "still going", "fired": "complete", "closed": "final", "corrected": "final"}
+"""States of windows in the words of readers."""
 _ISO_TIME: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2}(:\d{2})?)")
 
 

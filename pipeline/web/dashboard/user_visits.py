@@ -9,10 +9,9 @@ from tidemark.pipeline.instants import ms_of
 from tidemark.pipeline.reading.periods.period_sources import ENTRY_PAGE, EXIT_PAGE, Sources, Visits
 from tidemark.pipeline.reading.table_reader import CurrentTables
 from tidemark.pipeline.tables.query import Row
+from tidemark.pipeline.web.dashboard.reader_times import STATES
 
 _MOST: Final = 50
-_STATES: Final = {"open": "still going", "fired": "complete", "closed": "final", "corrected": "final"}
-"""States of visits in the words of readers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ def _visit(row: Row, before: Row | None, visits: Visits, pages: Sequence[str]) -
     return UserVisit(
         start=start,
         last=_last(row, visits),
-        state=_STATES[row["state"]] if is_whole else "partial",
+        state=STATES[row["state"]] if is_whole else "partial",
         page_views=row["page_views"],
         clicks=row["clicks"],
         entry_page=row[ENTRY_PAGE] if ENTRY_PAGE in pages else None,

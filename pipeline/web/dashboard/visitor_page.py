@@ -172,9 +172,10 @@ def _final(period: dict[str, Any], times: Times) -> str:
 
 
 def _newest(traffic: PeriodTraffic, to: Any) -> Choice | None:
-    if traffic.watermark is None or traffic.watermark >= traffic.question.period.start:
+    watermark = traffic.sources.watermark
+    if watermark is None or watermark >= traffic.question.period.start:
         return None
-    day = local_date(traffic.watermark - 1, traffic.question.period.zone)
+    day = local_date(watermark - 1, traffic.question.period.zone)
     return Choice(f"{day}", to(period=f"{day}..{day}"))
 
 

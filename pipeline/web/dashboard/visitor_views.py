@@ -8,6 +8,8 @@ from http import HTTPStatus
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary
 from tidemark.pipeline.reading.periods.ask import Asker, BadQuestion, Uncompared, Words
 from tidemark.pipeline.reading.periods.period import Compare
+from tidemark.pipeline.reading.periods.period_tables import PeriodTables
+from tidemark.pipeline.reading.periods.period_traffic import compared_series
 from tidemark.pipeline.reading.table_reader import CurrentTables
 from tidemark.pipeline.settings.dashboard_settings import Panel
 from tidemark.pipeline.web.dashboard.annotations import annotations_of
@@ -40,18 +42,18 @@ class VisitorViews:
             return Content("unanswered.html", values, status=HTTPStatus.BAD_REQUEST)
 
     def _answered(self, words: Words, now: int, tables: CurrentTables, summary: LedgerSummary) -> Content:
-        asked, incomparable = words, ""
+        incomparable = ""
         try:
-            traffic = self._asker.ask(asked, tables, summary, now)
+            traffic = self._asker.ask(words, tables, summary, now)
         except Uncompared as error:  # the numbers of the period are known
-            asked, incomparable = replace(words, compare=Compare.NONE), error.why
-            traffic = self._asker.ask(asked, tables, summary, now)
+            incomparable = error.why
+            traffic = self._asker.ask(replace(words, compare=Compare.NONE), tables, summary, now)
         if traffic is None:
             return Content("empty.html", {})
-        before = self._asker.bars_before(traffic, tables, summary, now)
+        before = compared_series(traffic, PeriodTables(tables), now)
         annotations = annotations_of(tables, summary, traffic.question.period)
         page = visitor_page(traffic, before, annotations, words, now, incomparable)
-        current = visitors_now(tables, self._asker.sources(tables, summary), traffic.question.period, words.only)
+        current = visitors_now(tables, traffic.sources, traffic.question.period, words.only)
         rows, unknown = panel_rows(self._panels, page.lists), unknown_lists(self._panels, page.lists)
         values = {"page": page, "rows": rows, "unknown": unknown, "current": current, "zone": page.zone}
         return Content("visitors.html", values, moves_ms=QUARTER_MS)
