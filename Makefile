@@ -67,8 +67,8 @@ nightly: setup $(CLASSES) ## run everything that takes long, and write build/nig
 coverage: $(SYNCED) ## branch coverage of the fast tests, which may not fall below the floor in pyproject.toml
 	$(RUN) $(FAST) --hypothesis-profile=quick --cov --cov-report=term $(ARGS)
 
-coverage-all: setup $(CLASSES) ## branch coverage of all tests that CI runs, with the processes that they start; each night
-	$(TESTS) -m "not nightly" --cov --cov-report=term --cov-report=json:build/coverage.json $(ARGS)
+coverage-all: setup $(CLASSES) ## branch coverage of all tests but mutated records, and of their processes; each night
+	$(TESTS) --ignore tests/fuzz --cov --cov-report=term --cov-report=json:build/coverage.json $(ARGS)
 
 chaos: setup $(CLASSES) ## inject every fault at every point of a batch, for hours; ARGS="--points ... --faults ..." selects
 	$(RUN) tests.chaos $(ARGS)

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import uuid
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,9 +15,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from dev.connector import refresh
+from tests.mutants.hunt import first_finders
 from tests.support import collection, durations, skips
 from tests.support.kafka_cluster import Cluster, any_cluster
-from tests.support.seeds import SEED
+from tests.support.seeds import SEED, turn
 from tidemark.pipeline.runtime.connector import JAR
 
 # The fixtures of a test set its markers, so `-m "not jvm and not broker"` finds every test.
@@ -73,9 +75,13 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks each test by the fixtures that it requests and by the time of its file; the longest files start first."""
+    """Marks each test by the fixtures that it requests and by the time of its file; the longest files start first.
+
+    Of the long tests of a file every other one takes its turn, but the first finders of mutants always run.
+    """
     seconds = durations.kept()
     items.sort(key=lambda item: -seconds.get(durations.file_of(item.nodeid), 0))
+    finders, numbers = first_finders(), Counter[str]()
     for item in items:
         for fixture in set(getattr(item, "fixturenames", ())) & MARKERS.keys():
             for marker in MARKERS[fixture]:
@@ -84,6 +90,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         is_long = seconds.get(durations.file_of(item.nodeid), 0) >= durations.LONG_S
         if is_long and markers & SLOW and "core" not in markers:
             item.add_marker("long")
+            if not markers & {"drawn", "nightly"} and item.nodeid not in finders:
+                item.add_marker(turn(file := durations.file_of(item.nodeid), numbers[file]))
+                numbers[file] += 1
+                markers = {marker.name for marker in item.iter_markers()}
         if "nightly" in markers:
             item.add_marker(pytest.mark.timeout(NIGHTLY_S))
     collection.note(config, items)

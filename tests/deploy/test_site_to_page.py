@@ -34,7 +34,7 @@ SHORT: Final = {
     "TIDEMARK_TIME__BOUND": "2s",
     "TIDEMARK_TIME__ALLOWED_LATENESS": "10m",
     "TIDEMARK_TIME__IDLE_TIMEOUT": "5s",
-    "TIDEMARK_BATCH__INTERVAL": "1s",
+    "TIDEMARK_BATCH__INTERVAL": "3s",
 }
 """A test does not wait for a minute to fire. On a slow machine no visit is too late."""
 PRODUCER: Final = ("--timeout=30s", "--late-by=1m", "--late-after=5s", "--silent-partition=3", "--silent-after=5s")

@@ -93,6 +93,11 @@ def kept() -> dict[str, dict[str, Verdict]]:
     return {name: {when: Verdict(**each) for when, each in both.items()} for name, both in stored.items()}
 
 
+def first_finders() -> set[str]:
+    """Returns the ids of the tests that are the first to find a mutant."""
+    return {both["after"].test for both in kept().values() if "after" in both}
+
+
 def keep(when: str, verdicts: Mapping[str, Verdict]) -> None:
     """Stores verdicts as `after` or `before`, in addition to those of other mutants."""
     with LOCK.open("w") as lock:

@@ -54,26 +54,13 @@ PARTS: Final = (
     Part(
         "sparks", ("make", "test-spark"), "tests with the newest PySpark", source=Source.PYTEST, again="make test-spark"
     ),
-    Part(
-        "records",
-        (*_PYTEST, "tests/fuzz", "-m", "nightly"),
-        "tests with mutated records",
-        source=Source.PYTEST,
-        again=_ONE_TEST,
-    ),
+    Part("records", (*_PYTEST, "tests/fuzz"), "tests with mutated records", source=Source.PYTEST, again=_ONE_TEST),
     Part(
         "tests",
-        (*_PYTEST, "--ignore", "tests/fuzz", "-m", "nightly or drawn"),
-        "tests that CI leaves out or draws",
+        ("make", "coverage-all", "ARGS=-v -rfE --tb=short"),
+        "all other tests, with their branch coverage",
         source=Source.PYTEST,
         again=_ONE_TEST,
-    ),
-    Part(
-        "coverage",
-        ("make", "coverage-all"),
-        "tests with their branch coverage",
-        source=Source.PYTEST,
-        again="make coverage-all ARGS='{name}'",
     ),
     Part("hour", (*_PYTHON, "tests.crash.alert_hour"), "faults under the shipped monitoring"),
     Part("protections", (*_PYTHON, "tests.simulation", "--mutations"), "protections that were removed"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.seeds import drawn, in_turn
+from tests.support.seeds import drawn, in_turn, turn
 
 
 def names(parameters: list[object], mark: str) -> list[object]:
@@ -31,3 +31,8 @@ def test_samples_of_the_same_take_turns() -> None:
     for seed in range(9):
         assert [in_turn(number, 3, seed).name for number in range(3)].count("drawn") == 1
     assert {in_turn(1, 3, seed).name for seed in range(3)} == {"drawn", "nightly"}
+
+
+def test_of_the_long_tests_of_a_file_every_other_one_runs_and_each_in_some_run() -> None:
+    runs = [{number for number in range(5) if turn("tests/a.py", number, seed).name == "drawn"} for seed in range(20)]
+    assert {frozenset(run) for run in runs} == {frozenset({0, 2, 4}), frozenset({1, 3})}

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Sequence
 from random import Random
 from typing import Any, Final
+from zlib import crc32
 
 import pytest
 
@@ -29,6 +30,11 @@ def in_turn(number: int, of: int, seed: int = SEED) -> pytest.MarkDecorator:
     It is for tests that are samples of the same.
     """
     return _mark(is_drawn=seed % of == number)
+
+
+def turn(file: str, number: int, seed: int = SEED) -> pytest.MarkDecorator:
+    """Returns the mark of the `number`-th long test of a file: CI runs every other one, the night runs all."""
+    return _mark(is_drawn=(crc32(f"{seed} {file}".encode()) + number) % 2 == 0)
 
 
 def _marked(value: Any, mark: pytest.MarkDecorator) -> Any:

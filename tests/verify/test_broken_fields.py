@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.support.conservation import violations
-from tests.support.seeds import in_turn
 from tests.support.spark_reader import spark_reader
 from tests.verify.plant import BOUND, alter, at, change, ms
 from tests.verify.priced_site import FIELDS, PricedSite
@@ -78,9 +77,8 @@ def test_a_measure_that_is_not_that_of_its_panes_is_reported(
 
 
 @pytest.mark.jvm
-@pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=in_turn(3, 4) if kind == "grid" else pytest.mark.nightly) for kind in KINDS]
-)
+@pytest.mark.nightly  # `test_on_spark` has samples
+@pytest.mark.parametrize("kind", KINDS)
 def test_spark_finds_what_data_fusion_finds(kind: str, sites: dict[str, Path], tmp_path: Path) -> None:
     warehouse = tmp_path / "copy"
     shutil.copytree(sites[kind], warehouse)
