@@ -111,7 +111,11 @@ def test_what_began_before_all_of_it_was_counted_is_partial(visited: Served) -> 
     said = section(visited, "/pages?url=/", "days")
     assert "2024-05-02 final" in said
     assert "2024-05-01 partial" in said
-    assert "2024-05-01 partial" in section(visited, "/pages?url=/", "of-site_pages_by_day")
+    reason = "Partial: what happened before 2024-05-01 14:00:00 was not counted, or was removed by age."
+    assert reason in said
+    rows = section(visited, "/pages?url=/", "of-site_pages_by_day")
+    assert "2024-05-01 partial" in rows
+    assert reason in rows
     assert "Times are in Europe/Berlin" in text_of(visited.get("/pages?prefix=/").text)
 
 

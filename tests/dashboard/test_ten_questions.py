@@ -55,7 +55,7 @@ class Analyst:
 def visitors_yesterday_and_on_the_same_day_of_last_week(person: Analyst) -> None:
     person.click("text=Yesterday")
     person.sees("h1", YESTERDAY)
-    person.click("text=same weekdays before")
+    person.click("text=same weekday before")
     person.sees("[aria-label=Comparison]", WEEK_BEFORE)
     person.sees("#figures", "+100 %: 4 against 2")
 

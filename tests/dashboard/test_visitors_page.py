@@ -161,7 +161,7 @@ def test_three_clicks_lead_from_the_first_page_to_a_page_of_a_day_compared_with_
 ) -> None:
     with eyes(browser) as person:
         person.open(site.address).page.click("#complete a")
-        person.page.click("text=same weekdays before")
+        person.page.click("text=same weekday before")
         person.page.click("#list-pages a >> nth=0")
         expect(person.page.locator("#now")).to_contain_text("Only the page")
         assert "compare=week" in person.page.url

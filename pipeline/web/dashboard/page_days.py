@@ -39,7 +39,8 @@ class PageDays:
     rows: list[PageDay]
     earlier: int | None
     """Days that end at or before this time (ms) are on the next page; None without one."""
-    report: Report
+    since: int
+    """Days that started before this time (ms) are partial."""
 
 
 def days_of(tables: CurrentTables, sources: Sources, page: str, until: int | None) -> PageDays | None:
@@ -63,7 +64,7 @@ def days_of(tables: CurrentTables, sources: Sources, page: str, until: int | Non
     listed = rows[:_MOST]
     sides = _entries_and_exits(tables, sources.visits, page, listed)
     days = [_day(row, known, *sides.get(ms_of(row[c.WINDOW_START]), (None, None))) for row in listed]
-    return PageDays(days, days[-1].start if len(rows) > _MOST else None, report)
+    return PageDays(days, days[-1].start if len(rows) > _MOST else None, known)
 
 
 def _is_by_day(report: Report) -> bool:

@@ -42,6 +42,8 @@ class UserVisits:
     """Visits that end at or before this time (ms) are on the next page; None without one."""
     gap_ms: int
     """A visit ends after this time without an event."""
+    since: int
+    """Visits that began before this time (ms) may not be known whole: then they are partial."""
 
 
 def visits_of(tables: CurrentTables, sources: Sources, user: str, until: int | None) -> UserVisits | None:
@@ -63,7 +65,7 @@ def visits_of(tables: CurrentTables, sources: Sources, user: str, until: int | N
         visits.progress.batch,
     )
     listed = [_visit(row, before, visits, pages) for row, before in zip(rows, [*rows[1:], None], strict=False)][:_MOST]
-    return UserVisits(listed, listed[-1].start if len(rows) > _MOST else None, visits.gap_ms)
+    return UserVisits(listed, listed[-1].start if len(rows) > _MOST else None, visits.gap_ms, visits.progress.since)
 
 
 def _visit(row: Row, before: Row | None, visits: Visits, pages: Sequence[str]) -> UserVisit:

@@ -33,11 +33,12 @@ _PERIODS: Final = {
     "year": "Year",
 }
 _COMPARISONS: Final = {
-    Compare.PREVIOUS: "the days before",
-    Compare.WEEK: "same weekdays before",
-    Compare.YEAR: "a year before",
-    Compare.NONE: "nothing",
+    Compare.PREVIOUS: ("the day before", "the days before"),
+    Compare.WEEK: ("same weekday before", "same weekdays before"),
+    Compare.YEAR: ("a year before", "a year before"),
+    Compare.NONE: ("nothing", "nothing"),
 }
+"""What a period is compared with: a day, and several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,11 @@ class Choice:
 def periods(current: str, to: Callable[..., str]) -> list[Choice]:
     """Returns links to periods; `current` is the chosen one, `to` returns the address with changed parameters."""
     return [Choice(text, to(period=name), name == current) for name, text in _PERIODS.items()]
+
+
+def comparisons(current: str, days: int, to: Callable[..., str]) -> list[Choice]:
+    """Returns links to comparisons of a period of `days`, like `periods`."""
+    return [Choice(texts[days > 1], to(compare=name), name == current) for name, texts in _COMPARISONS.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +122,7 @@ def visitor_page(
         periods=periods(words.period, to),
         earlier=Choice("Earlier", to(period=_dates(_shifted(period, -1)))),
         later=Choice("Later", to(period=_dates(after))) if is_past else None,
-        comparisons=[Choice(text, to(compare=name), name == words.compare) for name, text in _COMPARISONS.items()],
+        comparisons=comparisons(words.compare, len(period.days), to),
         compared_name=_compared_name(before, period.zone),
         no_comparison=incomparable or times.sentence(no_comparison(answer["figures"])),
         strip=_strip(answer, times),
