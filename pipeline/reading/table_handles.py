@@ -11,8 +11,10 @@ from tidemark.pipeline.tables.schemas import LEDGER, find_table
 
 _TICK_NS: Final = 100_000_000
 """Two changes of a folder within a tick of its file system's clock may leave the same time."""
-LogStates = dict[str, tuple[int, int] | None]
-"""Inode and time of the last change of each log, by table; None without a log."""
+LogStates = dict[str, tuple[int, int]]
+"""Inode and time of the last change of logs, by table. A log whose state is unknown is left out."""
+_MISSING: Final = (0, 0)
+_UNKNOWN: Final = (-1, -1)
 
 
 class TableHandles:
@@ -22,8 +24,8 @@ class TableHandles:
         self.warehouse = warehouse
         self._handles: dict[str, DeltaTable | None] = {}
         self._opening = Lock()
-        self._logs: LogStates | None = None
-        """The logs as of the handles; None if unknown."""
+        self._logs: LogStates = {}
+        """The logs as of the handles."""
         self._version: str | None = None
         """The version as of the handles; None if it has to be computed."""
 
@@ -40,23 +42,24 @@ class TableHandles:
         with self._opening:
             if name not in self._handles:
                 self._handles[name] = find_table(name, self.warehouse)
-                self._logs = self._version = None
+                self._version = None
             return self._handles[name]
 
     def clear(self) -> None:
         """Forgets all handles."""
-        self._handles, self._logs, self._version = {}, None, None
+        self._handles, self._logs, self._version = {}, {}, None
 
     def refresh(self) -> None:
-        """Moves all handles to the newest versions. Costs no request if the logs are local and unchanged."""
+        """Moves all handles to the newest versions. Costs no request for tables whose logs are local and unchanged."""
         logs = self._log_states()
-        if logs is not None and logs == self._logs:
+        changed = {name for name in (LEDGER.name, *self._handles) if logs.get(name, _UNKNOWN) != self._logs.get(name)}
+        if not changed:
             return
-        self._logs = self._version = None
-        self._refresh_ledger()
-        for name, table in self._handles.items():
-            if name == LEDGER.name:
-                continue
+        self._logs, self._version = {}, None
+        if LEDGER.name in changed:
+            self._refresh_ledger()
+        for name in (changed & self._handles.keys()) - {LEDGER.name}:
+            table = self._handles[name]
             if table is None:
                 self._handles[name] = find_table(name, self.warehouse)
             else:
@@ -70,19 +73,18 @@ class TableHandles:
             self._handles.clear()
         self._handles[LEDGER.name] = newest
 
-    def _log_states(self) -> LogStates | None:
-        """Returns the states of the logs; None if they are not local, or changed so recently that they may be equal."""
+    def _log_states(self) -> LogStates:
+        """Returns the states of the logs, but of those that are local, and did not change just now."""
         states: LogStates = {}
         for name in self._handles:
             log = log_of(self.warehouse, name)
             if log is None:
-                return None
+                continue
             try:
                 status = log.stat()
             except FileNotFoundError:
-                states[name] = None
+                states[name] = _MISSING
                 continue
-            if time.time_ns() - status.st_mtime_ns < _TICK_NS:
-                return None
-            states[name] = (status.st_ino, status.st_mtime_ns)
+            if time.time_ns() - status.st_mtime_ns >= _TICK_NS:
+                states[name] = (status.st_ino, status.st_mtime_ns)
         return states

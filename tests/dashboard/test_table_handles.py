@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable, write_deltalake
 
 from tests.verify.site import PAGE_VIEWS_ALONE, Event, Site
 from tidemark.pipeline.reading import table_handles
@@ -45,6 +46,24 @@ def test_unchanged_logs_are_not_opened_again(tmp_path: Path, opened: list[str]) 
     assert "page_views" in handles.version
 
 
+def test_only_tables_with_a_changed_log_are_looked_at(tmp_path: Path, opened: list[str]) -> None:
+    site = Site(tmp_path, PAGE_VIEWS_ALONE).open().batch(Event(1), Event(11))
+    handles = TableHandles(str(tmp_path))
+    for name in (LEDGER.name, "page_views", "missing"):
+        handles.find(name)
+    handles.refresh()
+    version = handles.version
+    opened.clear()
+    written = DeltaTable(tmp_path / "page_views")
+    write_deltalake(written, written.to_pyarrow_table(), mode="append")
+    handles.refresh()
+    assert opened == []
+    assert handles.version == version.replace(_name(handles, "page_views", -1), _name(handles, "page_views"))
+    site.batch(Event(12))
+    handles.refresh()
+    assert opened == [LEDGER.name]
+
+
 def test_a_missing_table_is_found_once_it_exists(tmp_path: Path, opened: list[str]) -> None:
     handles = TableHandles(str(tmp_path))
     assert handles.find(LEDGER.name) is None
@@ -76,6 +95,13 @@ def test_the_newest_commit_counts_even_if_a_clock_was_ahead(tmp_path: Path) -> N
     site.committed_at = 4_000
     site.batch(Event(2))
     assert TableReader(str(tmp_path)).read_newer(lambda *_: None, None).committed_at == 4_000
+
+
+def _name(handles: TableHandles, name: str, change: int = 0) -> str:
+    """Returns the part of the version that names a table; of another version with `change`."""
+    table = handles.find(name)
+    assert table is not None
+    return f"{name} {_id(handles, name)} {table.version() + change}"
 
 
 def _id(handles: TableHandles, name: str) -> object:
