@@ -23,6 +23,13 @@ class Join(StrEnum):
     MAX = "max"
     SKETCH = "sketch"
     """The different values of a text are counted: see `tidemark.pipeline.sketches`."""
+    DDSKETCH = "ddsketch"
+    """The numbers are counted by their size: see `tidemark.pipeline.ddsketch`."""
+
+    @property
+    def is_sketch(self) -> bool:
+        """Whether the values are sketches, which the driver makes and merges."""
+        return self in (Join.SKETCH, Join.DDSKETCH)
 
 
 class Display(StrEnum):
@@ -46,6 +53,8 @@ class Display(StrEnum):
     """1 if the first part is 1 and the second 0, else 0; both have columns of their own."""
     AVERAGE = "average"
     """The first part divided by 10 ** `digits` and by the second; null if that is 0. Both have columns of their own."""
+    QUANTILE = "quantile"
+    """A quantile of the numbers in a sketch, which has a column of its own; null without a number."""
 
 
 NO_NUMBER: Final[Mapping[Join, int]] = {Join.SUM: 0, Join.MIN: 2 * 10**18, Join.MAX: -2 * 10**18}
@@ -82,7 +91,7 @@ class Part:
 
     Its value has `type` and is never null. It may read one field more, which `Measure.by` names.
 
-    For a sketch, the field whose values it counts: batches are grouped by this field, and the driver makes the sketch.
+    For a sketch, the column of the values that it counts: batches are grouped by it, and the driver makes the sketch.
     """
     corrected: str
     """SQL of delta-rs over `corrections`: what an event adds that was too late; of `type`, never null."""
@@ -119,6 +128,8 @@ class Measure:
     """Whether sessions and count windows can have it, in addition to windows of time."""
     digits: int = 0
     """The number of decimal digits of its numbers."""
+    quantile: int = 0
+    """The quantile that it displays, in `tidemark.pipeline.ddsketch.WHOLE`-ths."""
     is_of_visits: bool = False
     """Whether only sessions can have it."""
 

@@ -21,6 +21,7 @@ public final class Numbers {
     private static final long MOST_OF_FLOAT = 1_000_000L;
     private static final int MOST_DIGITS = 18;
     private static final int LONGEST = 64;
+    private static final int BITS_OF_BUCKETS = 6;
     private static final Pattern NUMBER = Pattern.compile("[-+.0-9eE]+");
 
     static {
@@ -37,6 +38,20 @@ public final class Numbers {
         AbstractDataType[] anyTypes = {};
         return StaticCall.column(
             Numbers.class, "of", DataTypes.LongType, true, anyTypes, value, functions.lit(digits), functions.lit(bound));
+    }
+
+    /** Returns a column of the buckets of whole numbers below 2 to the power of 60. */
+    public static Column bucketed(Column value) {
+        AbstractDataType[] types = {DataTypes.LongType};
+        return StaticCall.column(Numbers.class, "bucket", DataTypes.IntegerType, false, types, value);
+    }
+
+    /** Does what {@code bucket_of} in {@code pipeline/ddsketch.py} does. */
+    public static int bucket(long value) {
+        long size = Math.abs(value);
+        int shift = Math.max(Long.SIZE - Long.numberOfLeadingZeros(size) - BITS_OF_BUCKETS - 1, 0);
+        int bucket = (shift << BITS_OF_BUCKETS) + (int) (size >> shift);
+        return value < 0 ? -bucket : bucket;
     }
 
     // One of these is called by the code that Spark generates, by the type of the value.

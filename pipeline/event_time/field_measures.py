@@ -5,12 +5,14 @@ number, has more digits, or is too large is no value, as is null.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from enum import StrEnum
 from functools import cache
 from typing import Any, Final
 
 from tidemark.pipeline import columns as c
+from tidemark.pipeline import ddsketch
 from tidemark.pipeline.event_time.dimensions import source_text
 from tidemark.pipeline.measures import NO_NUMBER, TIME_DIGITS, Aggregate, Display, Join, Measure, Part
 
@@ -47,6 +49,8 @@ class Function(StrEnum):
     """The text of the latest event that has one; at the same time the highest."""
     UNIQUE = "unique"
     """The number of different texts, by a sketch."""
+    QUANTILES = "quantiles"
+    """Quantiles of the numbers, by a sketch: a measure has one of them."""
 
     @property
     def is_of_text(self) -> bool:
@@ -54,9 +58,19 @@ class Function(StrEnum):
         return self in (Function.FIRST, Function.LAST, Function.UNIQUE)
 
     @property
+    def is_of_sketch(self) -> bool:
+        """Whether its part is a sketch."""
+        return self in (Function.UNIQUE, Function.QUANTILES)
+
+    @property
+    def is_grouped_by(self) -> bool:
+        """Whether a fold groups events by the values, which are texts there."""
+        return self.is_of_text or self.is_of_sketch
+
+    @property
     def stored(self) -> tuple[str, ...]:
         """The columns of `panes` that its parts may have."""
-        if self is Function.UNIQUE:
+        if self.is_of_sketch:
             return SKETCHES
         return TEXTS if self.is_of_text else NUMBERS
 
@@ -86,11 +100,18 @@ class FieldMeasure:
     """Spark's SQL over the fields of an event; with `COUNT_IF` a condition."""
     digits: int = 0
     """The number of decimal digits of its values."""
+    quantile: int = 0
+    """With `QUANTILES` the quantile, in parts of `WHOLE`: its name is that of its setting and `quantile_suffix`."""
+
+    @property
+    def setting(self) -> str:
+        """The name of its setting: several quantiles have one, and share a sketch."""
+        return self.name.removesuffix(quantile_suffix(self.quantile)) if self.quantile else self.name
 
     @property
     def column(self) -> str:
         """The column of its values in a fold; no field of an event has a name with a space."""
-        return f"{TEXT_OF if self.function.is_of_text else _NUMBER_OF}{self.name}"
+        return f"{TEXT_OF if self.function.is_grouped_by else _NUMBER_OF}{self.setting}"
 
     @property
     def counted(self) -> str:
@@ -107,20 +128,24 @@ class FieldMeasure:
         """The columns of results with its joined parts, if these are not the measure."""
         if self.function is Function.AVG:
             return f"{self.name}_sum", f"{self.name}_values"
-        if self.function is Function.UNIQUE:
-            return (f"{self.name}_sketch",)
+        if self.function.is_of_sketch:
+            return (f"{self.setting}_sketch",)
         return (f"{self.name}_after_time",) if self.function.is_of_text else ()
 
     @property
     def meanings(self) -> dict[str, str]:
         """The comments of its columns in results."""
-        comment = _MEANINGS[self.function].format(source=source_text(self.path, self.sql))
+        source, percent = source_text(self.path, self.sql), f"{percent_of(self.quantile)} %"
+        comment = _MEANINGS[self.function].format(source=source, percent=percent)
         if self.function is Function.AVG:
             unit = f", times {10**self.digits}" if self.digits else ""
             states = [f"Sum of the values of {self.name}{unit}.", f"Number of the values of {self.name}."]
         elif self.function is Function.UNIQUE:
             merged = f"hll_union_agg({self.name}_sketch)"
             states = [f"{self.name} as a HyperLogLog sketch, which Spark can merge: {merged}."]
+        elif self.function is Function.QUANTILES:
+            bytes_of = "for each bucket, in order, its id in 4 bytes and its count in 8, the highest byte first"
+            states = [f"The numbers of {self.setting} as a DDSketch: {bytes_of}."]
         else:
             highest = "lowest is the earliest" if self.function is Function.FIRST else "highest is the latest"
             states = [f"Time and {self.name}: of several rows the {highest}."]
@@ -128,17 +153,20 @@ class FieldMeasure:
 
     def measure(self, names: Iterator[str]) -> Measure:
         """Returns the measure, whose parts are the next `names` of columns of `panes`."""
-        by = self.column if self.function.is_of_text else ""
+        by = self.column if self.function.is_grouped_by else ""
         match self.function:
             case Function.UNIQUE:
-                parts, display = [self._sketch_part(next(names))], Display.ESTIMATE
+                parts, display = [self._sketch_part(next(names), Join.SKETCH)], Display.ESTIMATE
+            case Function.QUANTILES:
+                parts, display = [self._sketch_part(next(names), Join.DDSKETCH)], Display.QUANTILE
             case Function.FIRST | Function.LAST:
                 parts, display = [self._text_part(next(names))], Display.TEXT_AFTER_TIME
             case Function.AVG:
                 parts, display = [self._number_part(next(names)), self._count_part(next(names))], Display.AVERAGE
             case _:
                 parts, display = [self._number_part(next(names))], Display.EXACT
-        return Measure(self.name, tuple(parts), display, by, self.states, digits=self.digits, is_anywhere=True)
+        measure = Measure(self.name, tuple(parts), display, by, self.states, digits=self.digits, is_anywhere=True)
+        return replace(measure, quantile=self.quantile)
 
     def parts_of(self, value: Any, time: int, sketch_of: Callable[[Iterable[str]], bytes]) -> list[Any]:
         """Returns its parts of one event, given its value in a fold and its time in milliseconds.
@@ -147,6 +175,8 @@ class FieldMeasure:
         """
         if self.function is Function.UNIQUE:
             return [sketch_of([] if value is None else [value])]
+        if self.function is Function.QUANTILES:
+            return [ddsketch.sketch_of([] if value is None else [int(value)], [] if value is None else [1])]
         join = _JOINS.get(self.function, Join.SUM)
         if self.function.is_of_text:
             return [_NO_TEXT[join] if value is None else f"{time:0{TIME_DIGITS}d} {value}"]
@@ -170,8 +200,8 @@ class FieldMeasure:
         fold = f"CASE WHEN {text} IS NULL THEN '{_NO_TEXT[join]}' ELSE {after_time} END"
         return Part(name, "string", join, fold, name, (time,), column=self._folded)
 
-    def _sketch_part(self, name: str) -> Part:
-        return Part(name, "binary", Join.SKETCH, fold=self.column, corrected=name)
+    def _sketch_part(self, name: str, join: Join) -> Part:
+        return Part(name, "binary", join, fold=self.column, corrected=name)
 
 
 _MEANINGS: Final[Mapping[Function, str]] = {
@@ -186,11 +216,45 @@ _MEANINGS: Final[Mapping[Function, str]] = {
         "Different values of {source}, without null and the empty text: exact up to a few hundred, then with a "
         "standard error of 1.6 %."
     ),
+    Function.QUANTILES: (
+        "{percent} quantile of {source}, the lowest number that this part of the numbers does not exceed: with a "
+        "relative error of 0.8 % at most; null without a number."
+    ),
 }
+
+
+def percent_of(quantile: int) -> str:
+    """Returns a quantile in percent.
+
+    >>> percent_of(9_500), percent_of(9_990)
+    ('95', '99.9')
+    """
+    return f"{Decimal(quantile).scaleb(-2).normalize():f}"
+
+
+def quantile_suffix(quantile: int) -> str:
+    """Returns the end of the name of a quantile's measure.
+
+    >>> quantile_suffix(9_500), quantile_suffix(9_990)
+    ('_p95', '_p99_9')
+    """
+    return f"_p{percent_of(quantile).replace('.', '_')}"
 
 
 @cache
 def measures_of(definitions: Sequence[FieldMeasure]) -> tuple[Measure, ...]:
-    """Returns the measures of a report. `definitions` is a tuple, in the order of names."""
+    """Returns the measures of a report. `definitions` is a tuple, in the order of names.
+
+    Quantiles of one setting share a column of `panes`.
+    """
     names = {stored: iter(stored) for stored in (NUMBERS, TEXTS, SKETCHES)}
-    return tuple(definition.measure(names[definition.function.stored]) for definition in definitions)
+    shared = dict[str, str]()
+    measures = list[Measure]()
+    for definition in definitions:
+        own = names[definition.function.stored]
+        if definition.function is Function.QUANTILES:
+            if definition.setting not in shared:
+                shared[definition.setting] = next(own)
+            own = iter([shared[definition.setting]])
+        measures.append(definition.measure(own))
+    return tuple(measures)

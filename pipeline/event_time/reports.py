@@ -10,7 +10,7 @@ from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.dimensions import STORED, Dimension, Type
 from tidemark.pipeline.event_time.field_measures import FieldMeasure, measures_of
 from tidemark.pipeline.event_time.windows.base import Terms
-from tidemark.pipeline.measures import COUNTS, MEASURES, TIMES, Display, Join, Measure, Part
+from tidemark.pipeline.measures import COUNTS, MEASURES, TIMES, Display, Measure, Part
 
 if TYPE_CHECKING:  # windows import `lateness`, which imports this module
     from tidemark.pipeline.event_time.windows.kinds import AnyWindows
@@ -60,7 +60,8 @@ class Report(Terms):
     @property
     def estimates(self) -> list[str]:
         """Names of the measures that are estimates."""
-        return [measure.name for measure in self.chosen_measures if measure.display is Display.ESTIMATE]
+        about = (Display.ESTIMATE, Display.QUANTILE)
+        return [measure.name for measure in self.chosen_measures if measure.display in about]
 
     @property
     def window_sums(self) -> list[Measure]:
@@ -129,7 +130,7 @@ class Report(Terms):
         """The columns of its panes in addition to their keys. Sketches of a key are left out."""
         times = TIMES if self.windows.is_timed else ()
         wanted = dict.fromkeys([*COUNTS, *times, *(part for measure in self.chosen_measures for part in measure.parts)])
-        return tuple(part for part in wanted if part.join is not Join.SKETCH or part.fold not in self.pane_keys)
+        return tuple(part for part in wanted if not part.join.is_sketch or part.fold not in self.pane_keys)
 
     @property
     def pane_ms(self) -> int:

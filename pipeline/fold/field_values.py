@@ -1,4 +1,7 @@
-"""Measures of fields as columns of a fold: whole numbers, conditions as 1 or 0, and texts; null without a value."""
+"""Measures of fields as columns of a fold: whole numbers, conditions as 1 or 0, texts, and buckets of numbers.
+
+They are null without a value.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -9,7 +12,7 @@ from pyspark.sql.types import BooleanType, DataType, NumericType, StringType
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time.field_measures import FieldMeasure, Function
 from tidemark.pipeline.fold.dimension_columns import PARTS, source_of, type_of
-from tidemark.pipeline.runtime.pyspark_internals import null_if_it_fails, scaled_number
+from tidemark.pipeline.runtime.pyspark_internals import bucket, null_if_it_fails, scaled_number
 
 
 def value_of(measure: FieldMeasure) -> Column:
@@ -19,7 +22,8 @@ def value_of(measure: FieldMeasure) -> Column:
         return source.try_cast("string")
     if measure.function is Function.COUNT_IF:
         return F.when(source.try_cast("boolean"), 1).otherwise(0).cast("long")
-    return scaled_number(source, measure.digits, measure.function.bound, SparkSession.active())
+    number = scaled_number(source, measure.digits, measure.function.bound, SparkSession.active())
+    return bucket(number, SparkSession.active()).cast("string") if measure.function is Function.QUANTILES else number
 
 
 def unread(measure: FieldMeasure) -> Column:
@@ -31,7 +35,7 @@ def unread(measure: FieldMeasure) -> Column:
 def counted_columns(measures: Sequence[FieldMeasure]) -> Iterator[Column]:
     """Yields the columns of a fold that `measures` read: their numbers, and 1 or 0 for whether there is a number."""
     for measure in measures:
-        if not measure.function.is_of_text:
+        if not measure.function.is_grouped_by:
             yield F.col(measure.column)
         if measure.function is Function.AVG:
             yield F.col(measure.column).isNotNull().cast("long").alias(measure.counted)
@@ -43,7 +47,7 @@ def require_values(events: DataFrame, missing: Collection[str], measures: Sequen
     `missing` are paths that no schema has.
     """
     for measure in measures:
-        name = f"measures.{measure.name}"
+        name = f"measures.{measure.setting}"
         kind = type_of(measure, events, missing, name, "is of")
         if needed := _needed(measure, kind):
             raise SetUpError(f"{name} is of {kind.simpleString()}: {measure.function} is of {needed}")

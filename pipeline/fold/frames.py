@@ -32,7 +32,7 @@ class BatchStamp(NamedTuple):
 
 def without_sketches(consumers: Sequence[Consumer]) -> list[Consumer]:
     """Returns the consumers whose panes executors can write: sketches are created on the driver only."""
-    return [consumer for consumer in consumers if all(part.join is not Join.SKETCH for part in consumer.parts)]
+    return [consumer for consumer in consumers if all(not part.join.is_sketch for part in consumer.parts)]
 
 
 def driver_rows(folded: DataFrame, consumers: Sequence[Consumer], groups: Groupings) -> DataFrame:

@@ -20,7 +20,7 @@ from tidemark.pipeline.fold.packed import CHECKS, GROUP
 from tidemark.pipeline.fold.record_columns import AGE, MOVING_TIME
 from tidemark.pipeline.fold.rejected_fields import REJECTED
 from tidemark.pipeline.fold.selection import Selection
-from tidemark.pipeline.measures import Join, Part
+from tidemark.pipeline.measures import Part
 from tidemark.pipeline.runtime.pyspark_internals import applied, java_packages
 
 STATISTICS: Final = -1
@@ -41,7 +41,7 @@ class GroupedRecords:
             [consumer for consumer in consumers if groupings.of(consumer) == index]
             for index in range(len(groupings.sets))
         ]
-        used = (part for consumer in consumers for part in consumer.parts if part.join is not Join.SKETCH)
+        used = (part for consumer in consumers for part in consumer.parts if not part.join.is_sketch)
         parts = {part.folded: part for part in used}
         self._aggregates = [*dict.fromkeys(aggregate for part in parts.values() for aggregate in part.aggregates)]
         self._inputs = [*dict.fromkeys(aggregate.input for aggregate in self._aggregates)]

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidemark.pipeline import columns as c
+from tidemark.pipeline import ddsketch
 from tidemark.pipeline.decoding.wire_format import reasons_by_schema
 from tidemark.pipeline.event_time import lateness, rules
 from tidemark.pipeline.event_time.arrival import of_watermarks
@@ -20,7 +21,7 @@ from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.event_time.windows.base import Windows
 from tidemark.pipeline.fold.grouping_sets import Groupings
 from tidemark.pipeline.fold.rejected_fields import USER
-from tidemark.pipeline.measures import PARTS, Join
+from tidemark.pipeline.measures import PARTS, Join, Part
 from tidemark.pipeline.sketches import sketch_of
 
 _IN_TIME_FROM: Final = "in_time_from"
@@ -78,8 +79,8 @@ def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
         {
             c.PANE_START: pane,
             **{consumer.stored(name): rows[name] for name in (*stored_keys(consumer), *position)},
-            **{name: rows[name] for name in _sketched(consumer).values()},
-            **{part.name: rows[part.folded] for part in consumer.parts if part.join is not Join.SKETCH},
+            **{part.fold: rows[part.fold] for part in _sketched(consumer)},
+            **{part.name: rows[part.folded] for part in consumer.parts if not part.join.is_sketch},
             c.LATE_EVENTS: pc.if_else(is_late, rows[c.RECORDS], 0),
             **({c.WATERMARK: rows[c.WATERMARK]} if c.WATERMARK in rows.column_names else {}),
         }
@@ -91,33 +92,42 @@ def stored_keys(consumer: Consumer) -> list[str]:
     return [key for key in consumer.fold_keys if not key.startswith(TEXT_OF)]
 
 
-def _sketched(consumer: Consumer) -> dict[str, str]:
-    """Returns the columns of a fold with values that become sketches, by the sketch's column of `panes`."""
-    return {part.name: part.fold for part in consumer.parts if part.join is Join.SKETCH}
+def _sketched(consumer: Consumer) -> list[Part]:
+    """Returns the parts that are sketches, which are made of their column of a fold."""
+    return [part for part in consumer.parts if part.join.is_sketch]
+
+
+def _sketch_of(part: Part, values: Sequence[str | None], counts: Sequence[int]) -> bytes:
+    """Returns the sketch of `values` of a fold, which may be null, and how many events have each."""
+    if part.join is Join.SKETCH:
+        return sketch_of(filter(None, values))
+    buckets = [(int(value), count) for value, count in zip(values, counts, strict=True) if value is not None]
+    return ddsketch.sketch_of(*zip(*buckets, strict=True)) if buckets else b""
 
 
 def _with_own_sketches(rows: pa.Table, consumer: Consumer) -> pa.Table:
     """Replaces the values in rows of one event each by sketches."""
-    for name, values in _sketched(consumer).items():
-        encoded = rows[values].combine_chunks().dictionary_encode(null_encoding="encode")
-        sketches = [sketch_of([] if value is None else [value]) for value in encoded.dictionary.to_pylist()]
+    for part in _sketched(consumer):
+        encoded = rows[part.fold].combine_chunks().dictionary_encode(null_encoding="encode")
+        sketches = [_sketch_of(part, [value], [1]) for value in encoded.dictionary.to_pylist()]
         sketch = pc.take(pa.array(sketches, pa.binary()), encoded.indices)
-        rows = rows.append_column(name, sketch)
-    return rows.drop_columns([name for name in _sketched(consumer).values() if name.startswith(TEXT_OF)])
+        rows = rows.append_column(part.name, sketch)
+    return rows.drop_columns([part.fold for part in _sketched(consumer) if part.fold.startswith(TEXT_OF)])
 
 
 def _added_up(rows: pa.Table, consumer: Consumer) -> pa.Table:
     """Adds up rows that differ only in keys that the panes of `consumer` lack; values of a sketch become one."""
     by = [c.PANE_START, *consumer.pane_keys, *({c.WATERMARK} & {*rows.column_names})]
     sketched = _sketched(consumer)
-    functions = {part.name: part.join.value for part in consumer.parts if part.name not in sketched}
-    functions |= {c.LATE_EVENTS: "sum", **dict.fromkeys(sketched.values(), "list")}
-    groups = rows.group_by(by).aggregate(list(functions.items()))
+    functions = {part.name: part.join.value for part in consumer.parts if not part.join.is_sketch}
+    functions |= {c.LATE_EVENTS: "sum"}
+    listed = [(name, "list") for name in dict.fromkeys([c.EVENTS, *(part.fold for part in sketched)]) if sketched]
+    groups = rows.group_by(by).aggregate([*functions.items(), *listed])
     sums = {name: groups[name] for name in by}
-    sums |= {name: groups[f"{name}_{function}"] for name, function in functions.items() if function != "list"}
-    for name, values in sketched.items():
-        sketches = (sketch_of(filter(None, group)) for group in groups[f"{values}_list"].to_pylist())
-        sums[name] = pa.array(sketches, pa.binary())
+    sums |= {name: groups[f"{name}_{function}"] for name, function in functions.items()}
+    for part in sketched:
+        values, counts = (groups[f"{name}_list"].to_pylist() for name in (part.fold, c.EVENTS))
+        sums[part.name] = pa.array(map(partial(_sketch_of, part), values, counts), pa.binary())
     return pa.table(sums)
 
 

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from tidemark.pipeline import columns as c
@@ -9,14 +10,20 @@ from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.instants import moment
 from tidemark.pipeline.measures import Display, Join, Measure, Part
 from tidemark.pipeline.results.measure_display import exact
-from tidemark.pipeline.sketches import merged, sketch_of
+from tidemark.pipeline.results.merged_sketches import MERGED, Merge
+from tidemark.pipeline.sketches import sketch_of
 from tidemark.pipeline.tables.query import Row
+
+
+def _merge(merged: Merge, left: bytes, right: bytes) -> bytes:
+    return merged([left, right])
+
 
 _JOINS: Final[Mapping[Join, Callable[[Any, Any], Any]]] = {
     Join.SUM: lambda left, right: left + right,
     Join.MIN: min,
     Join.MAX: max,
-    Join.SKETCH: lambda left, right: merged([left, right]),
+    **{join: partial(_merge, merged) for join, merged in MERGED.items()},
 }
 
 
@@ -75,7 +82,7 @@ def _join(join: Join, left: Any, right: Any) -> Any:
 
 def _state_of_event(value: Any, part: Part, measure: Measure) -> Any:
     """Returns the state of a measure in a window that has only the event of a correction, whose part is `value`."""
-    if part.join is Join.SKETCH:
+    if part.join.is_sketch:
         return value if part.corrected == part.name else sketch_of([value])
     match measure.display:
         case Display.MOMENT:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidemark.pipeline.ddsketch import quantile
 from tidemark.pipeline.measures import NO_NUMBER, TIME_DIGITS, Display, Join, Measure
 from tidemark.pipeline.results.result_table import timestamps
 from tidemark.pipeline.sketches import estimate
@@ -62,10 +64,15 @@ def _exact(measure: Measure, joined: Values) -> pa.ChunkedArray:
     (values,) = joined
     if _is_nullable(measure):
         values = pc.if_else(pc.equal(values, NO_NUMBER[measure.part.join]), None, values)
-    if not measure.digits:
+    return _in_units(values, measure.digits)
+
+
+def _in_units(values: pa.ChunkedArray, digits: int) -> pa.ChunkedArray:
+    """Returns whole numbers divided by 10 ** `digits`."""
+    if not digits:
         return values
-    factor = pa.scalar(Decimal(1).scaleb(-measure.digits), pa.decimal128(measure.digits + 1, measure.digits))
-    return pc.multiply(values.cast(pa.decimal128(_WHOLE)), factor).cast(pa.decimal128(38, measure.digits))
+    factor = pa.scalar(Decimal(1).scaleb(-digits), pa.decimal128(digits + 1, digits))
+    return pc.multiply(values.cast(pa.decimal128(_WHOLE)), factor).cast(pa.decimal128(38, digits))
 
 
 def _exact_sql(measure: Measure, joined: Sequence[str], _: Engine) -> str:
@@ -91,6 +98,11 @@ def _average_sql(measure: Measure, joined: Sequence[str], _: Engine) -> str:
 
 def _elapsed_sql(_: Measure, joined: Sequence[str], __: Engine) -> str:
     return f"CAST({joined[1]} - {joined[0]} AS BIGINT)"
+
+
+def _quantile(measure: Measure, joined: Values) -> pa.ChunkedArray:
+    values = each(partial(quantile, part=measure.quantile), joined[0], pa.int64())
+    return _in_units(values, measure.digits)
 
 
 def _single_view(_: Measure, joined: Values) -> pa.ChunkedArray:
@@ -119,4 +131,5 @@ _FORMS: Final[Mapping[Display, _DisplayForm]] = {
     Display.AVERAGE: _DisplayForm(_average, _average_sql),
     Display.ELAPSED: _DisplayForm(lambda _, joined: pc.subtract(joined[1], joined[0]), _elapsed_sql),
     Display.SINGLE_VIEW: _DisplayForm(_single_view, _single_view_sql),
+    Display.QUANTILE: _DisplayForm(_quantile, lambda _, __, ___: "NULL"),
 }

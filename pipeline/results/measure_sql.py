@@ -6,7 +6,8 @@ from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.measures import Join, Measure, Part
 from tidemark.pipeline.results.measure_display import displayed, displayed_sql, each
-from tidemark.pipeline.sketches import merged, sketch_of
+from tidemark.pipeline.results.merged_sketches import MERGED
+from tidemark.pipeline.sketches import sketch_of
 from tidemark.pipeline.tables.engines import Engine
 
 
@@ -17,7 +18,7 @@ def joined_parts_sql(consumer: Consumer) -> str:
 
 def window_measures_sql(report: Report) -> str:
     """Returns SQL of delta-rs for parts and measures over the panes of a window; a comma follows each column."""
-    listed = {measure.part for measure in report.chosen_measures if measure.part.join is Join.SKETCH} - {*report.parts}
+    listed = {measure.part for measure in report.chosen_measures if measure.part.join.is_sketch} - {*report.parts}
     users = "".join(f"array_agg(DISTINCT {part.fold}) AS {part.name}, " for part in listed)
     measures = "".join(f"{measure.sql} AS {measure.name}, " for measure in report.chosen_measures if measure.sql)
     return joined_parts_sql(report) + users + measures
@@ -27,8 +28,10 @@ def measure_columns(rows: pa.Table, report: Report) -> dict[str, pa.ChunkedArray
     """Returns measures and their states, by column, from rows in which the parts of windows are joined."""
     columns = dict[str, pa.ChunkedArray]()
     for measure in report.chosen_measures:
-        states = {name: _joined_values(rows, part, report) for name, part in measure.stored.items()}
-        columns |= states | {measure.name: displayed(measure, [*states.values()])}
+        for name, part in measure.stored.items():
+            if name not in columns:  # several quantiles have one sketch
+                columns[name] = _joined_values(rows, part, report)
+        columns[measure.name] = displayed(measure, [columns[name] for name in measure.stored])
     return columns
 
 
@@ -52,7 +55,7 @@ def with_measures_from_states(rows: pa.Table, report: Report) -> pa.Table:
 def with_merged_sketches(rows: pa.Table, report: Report) -> pa.Table:
     """Returns rows of panes with each list of sketches merged to one sketch."""
     for part in report.parts:
-        if part.join is Join.SKETCH:
+        if part.join.is_sketch:
             rows = rows.set_column(rows.schema.get_field_index(part.name), part.name, _of_lists(rows, part, report))
     return rows
 
@@ -62,10 +65,11 @@ def so_far_sql(measure: Measure, report: Report, engine: Engine) -> str:
     part = measure.part
     if measure.sql:
         return "NULL"
-    if part.join is Join.SKETCH:
+    if part.join.is_sketch:
         if part not in report.parts:
             return f"count(DISTINCT {part.fold})"
-        return f"hll_sketch_estimate(hll_union_agg({part.name}))" if engine == Engine.SPARK else "NULL"
+        can_merge = engine == Engine.SPARK and part.join is Join.SKETCH
+        return f"hll_sketch_estimate(hll_union_agg({part.name}))" if can_merge else "NULL"
     return displayed_sql(measure, [*map(joined_sql, measure.stored.values())], engine)
 
 
@@ -81,7 +85,7 @@ def measures_sql(report: Report, engine: Engine) -> dict[str, str]:
 
 def joined_sql(part: Part) -> str:
     """Returns SQL of any engine that joins a part over rows, sketches as a list."""
-    if part.join is Join.SKETCH:
+    if part.join.is_sketch:
         return f"array_agg({part.name})"
     if part.is_exact:  # engines have no error, or other errors, where a sum exceeds 64 bits
         return f"CAST(sum(CAST({part.name} AS DECIMAL(38, 0))) AS BIGINT)"
@@ -90,4 +94,4 @@ def joined_sql(part: Part) -> str:
 
 def _of_lists(rows: pa.Table, part: Part, report: Report) -> pa.ChunkedArray:
     """Returns a sketch of each list of sketches, or of values if panes contain values."""
-    return each(merged if part in report.parts else sketch_of, rows[part.name], pa.type_for_alias(part.type))
+    return each(MERGED[part.join] if part in report.parts else sketch_of, rows[part.name], pa.type_for_alias(part.type))

@@ -17,8 +17,8 @@ from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.event_time.reports import KEYS
 from tidemark.pipeline.measures import PARTS, Join, Part
+from tidemark.pipeline.results.merged_sketches import MERGED, Merge
 from tidemark.pipeline.results.result_kind import as_panes
-from tidemark.pipeline.sketches import merged
 
 Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -52,7 +52,7 @@ class PartialSessions:
         """
         self._rows = rows
         self._joins = {**_ADDS_UP, **{part.name: _JOINS[part.join] for part in parts if part.join in _JOINS}}
-        self._sketches = [part.name for part in parts if part.join is Join.SKETCH]
+        self._sketches = {part.name: MERGED[part.join] for part in parts if part.join.is_sketch}
         _require_64_bits(rows, [part.name for part in parts if part.is_exact])
         is_new, first = _is_new(rows, keys), rows[c.FIRST_TIME].to_numpy()
         reach = _highest_before(rows[c.LAST_TIME].to_numpy(), is_new) + gap_ms
@@ -72,7 +72,7 @@ class PartialSessions:
         """Returns a row for each session, which joins its rows."""
         firsts = self._rows.take(self._starts)
         joined = {name: self._added_up(name) for name in firsts.column_names if name in self._joins}
-        joined |= {name: self._merged(name) for name in self._sketches}
+        joined |= {name: self._merged(name, merged) for name, merged in self._sketches.items()}
         return pa.table({name: joined.get(name, firsts[name]) for name in firsts.column_names})
 
     def _added_up(self, name: str) -> pa.Array:
@@ -84,7 +84,7 @@ class PartialSessions:
         _, indices = np.unique(ranks, return_index=True)
         return values.take(pa.array(indices[join.reduceat(ranks, self._starts).astype(np.int64) - 1]))
 
-    def _merged(self, name: str) -> pa.Array:
+    def _merged(self, name: str, merged: Merge) -> pa.Array:
         values, bounds = self._rows[name].to_pylist(), [*self._starts, len(self._rows)]
         return pa.array([merged(values[start:end]) for start, end in pairwise(bounds)], pa.binary())
 

@@ -15,7 +15,6 @@ from tidemark.pipeline.event_time.lateness import Sql
 from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.base import Window, Windows
-from tidemark.pipeline.measures import Join
 from tidemark.pipeline.results.applied import AppliedCorrections
 from tidemark.pipeline.results.levels import Run, worth_merging, worth_rewriting
 from tidemark.pipeline.results.measure_sql import measure_columns, measures_sql
@@ -143,7 +142,7 @@ class WindowKind(ResultKind[FiringT_contra]):
         """
         executors = self._large.executors
         # Executors lack the library that makes the sketches of panes.
-        if executors is None or any(measure.part.join is Join.SKETCH for measure in self.report.chosen_measures):
+        if executors is None or any(measure.part.join.is_sketch for measure in self.report.chosen_measures):
             self._large.report(LargeJob.PUBLICATION, JobRunner.DRIVER)
             return None
         if not self._large.takes(LargeJob.PUBLICATION, self.name, files.rows):

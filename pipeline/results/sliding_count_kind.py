@@ -11,7 +11,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from tidemark.pipeline.event_time.windows.count import SlidingCounts
-from tidemark.pipeline.measures import EVENTS_SQL, Join
+from tidemark.pipeline.measures import EVENTS_SQL
 from tidemark.pipeline.results.count_kind import CountWindowKind
 from tidemark.pipeline.results.levels import Run
 from tidemark.pipeline.results.measure_sql import joined_parts_sql, with_merged_sketches
@@ -70,7 +70,7 @@ class SlidingCountKind(CountWindowKind):
 
     def ended_sql(self, parts: str, after: int, until: int, engine: Engine) -> str:
         """Returns SQL of the windows that ended. Events that were merged are in none of them."""
-        functions = {part.name: "array_agg" if part.join is Join.SKETCH else part.join for part in self.report.parts}
+        functions = {part.name: "array_agg" if part.join.is_sketch else part.join for part in self.report.parts}
         joined = (f"{function}({name}) OVER last_events AS {name}, " for name, function in functions.items())
         return _ENDED_SQL.format(
             parts=parts,

@@ -122,6 +122,11 @@ def scaled_number(column: Column, digits: int, bound: int, session: SparkSession
     return ClassicColumn(numbers.scaled(column._jc, digits, bound))  # noqa: SLF001
 
 
+def bucket(column: Column, session: SparkSession) -> Column:
+    """Returns the buckets of whole numbers, as `tidemark.pipeline.ddsketch.bucket_of` does; null without a number."""
+    return ClassicColumn(java_packages(session).tidemark.Numbers.bucketed(column._jc))  # noqa: SLF001
+
+
 def remove_properties(context: SparkContext, names: Iterable[str]) -> None:
     """Removes properties from the configuration that Spark lists."""
     java: Any = context._jsc  # noqa: SLF001

@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from decimal import Decimal
 from typing import Annotated, ClassVar, Final, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from tidemark.command_line.printable import quoted
+from tidemark.pipeline.ddsketch import WHOLE
 from tidemark.pipeline.event_time.field_measures import (
     MOST_DIGITS,
     MOST_RECORDS,
@@ -15,6 +18,7 @@ from tidemark.pipeline.event_time.field_measures import (
     TEXTS,
     FieldMeasure,
     Function,
+    quantile_suffix,
 )
 from tidemark.pipeline.event_time.reports import KEYS
 from tidemark.pipeline.measures import MEASURES
@@ -27,7 +31,8 @@ from tidemark.pipeline.settings.report_settings import (
     path_of_text,
 )
 
-_WITH_DIGITS: Final = (Function.SUM, Function.MIN, Function.MAX, Function.AVG)
+_WITH_DIGITS: Final = (Function.SUM, Function.MIN, Function.MAX, Function.AVG, Function.QUANTILES)
+MOST_QUANTILES: Final = 10
 
 
 class ValueSettings(SourceSettings):
@@ -62,6 +67,10 @@ class MeasureSettings(Section):
     """About the number of different texts, as `unique_users` counts users."""
     count_if: str = ""
     """Number of events that meet this condition, in SQL over their fields, such as `event_type = 'purchase'`."""
+    quantiles: PathOrValue | None = None
+    """Quantiles of numbers, null without any: a column for each in `at`, such as `seconds_p95` of `seconds`."""
+    at: Annotated[tuple[float, ...], Field(max_length=MOST_QUANTILES)] = ()
+    """Which quantiles: above 0 and below 1, with up to four digits after the point."""
     digits: Annotated[int, Field(ge=0, le=MOST_DIGITS)] = 0
     """Digits after the point of the numbers; a number with more digits is left out."""
 
@@ -72,15 +81,38 @@ class MeasureSettings(Section):
             raise ValueError(f"set one of {', '.join(Function)}: a measure has one function")
         if self.digits and functions[0] not in _WITH_DIGITS:
             raise ValueError(f"{functions[0]} has no digits: leave them out")
+        if self.at and functions[0] is not Function.QUANTILES:
+            raise ValueError(f"{functions[0]} has no quantiles: leave out at")
+        if functions[0] is Function.QUANTILES:
+            self._require_quantiles()
         return self
 
+    def _require_quantiles(self) -> None:
+        if not self.at:
+            raise ValueError("quantiles need at: list which, such as at = [0.5, 0.95]")
+        for quantile in self.at:
+            if not 0 < quantile < 1:
+                raise ValueError(
+                    f"at has {quantile:g}: a quantile is above 0 and below 1; min and max are measures of their own"
+                )
+            if Decimal(str(quantile)) * WHOLE % 1:
+                raise ValueError(f"at has {quantile!r}: a quantile has up to four digits after the point")
+            if self.at.count(quantile) > 1:
+                raise ValueError(f"at has {quantile:g} twice: list each quantile once")
+
     def definition(self, name: str) -> FieldMeasure:
-        """Returns the measure of this name."""
+        """Returns the measure of this name; of quantiles what all of them have."""
         (function,) = (function for function in Function if getattr(self, function))
         if function is Function.COUNT_IF:
             return FieldMeasure(name, function, sql=self.count_if)
         values: ValueSettings = getattr(self, function)
         return FieldMeasure(name, function, values.path, values.sql, self.digits)
+
+    def columns(self, name: str) -> list[FieldMeasure]:
+        """Returns the measures that the setting `name` adds to a report: one, or one for each quantile."""
+        measure = self.definition(name)
+        quantiles = [int(Decimal(str(quantile)) * WHOLE) for quantile in self.at]
+        return [replace(measure, name=name + quantile_suffix(each), quantile=each) for each in quantiles] or [measure]
 
 
 def measure_names(value: dict[str, MeasureSettings]) -> dict[str, MeasureSettings]:
@@ -112,8 +144,9 @@ def require_measures(name: str, report: ReportSettings, known: Iterable[str]) ->
 def require_room(name: str, keys: Iterable[str], own: Iterable[FieldMeasure]) -> None:
     """Raises ValueError if measures of the report `name` need more columns than there are, or columns have one name."""
     own = [*own]
+    settings = {measure.setting: measure for measure in own}.values()  # quantiles of one share a sketch
     numbers, texts, sketches = counts = [
-        sum(measure.function.columns for measure in own if measure.function.stored is stored)
+        sum(measure.function.columns for measure in settings if measure.function.stored is stored)
         for stored in (NUMBERS, TEXTS, SKETCHES)
     ]
     most = [len(NUMBERS), len(TEXTS), len(SKETCHES)]
@@ -122,7 +155,7 @@ def require_room(name: str, keys: Iterable[str], own: Iterable[FieldMeasure]) ->
             f"report {name} has {numbers} numbers, {texts} texts and {sketches} sketches of fields, of which it may "
             f"have {most[0]}, {most[1]} and {most[2]}; an average is two numbers: make a second report"
         )
-    columns = [*keys, *(column for measure in own for column in (measure.name, *measure.states))]
+    columns = [*keys, *(measure.name for measure in own), *(state for measure in settings for state in measure.states)]
     for column in columns:
         if columns.count(column) > 1:
             raise ValueError(f"report {name} has two columns {column}: rename the measure, or the key or other measure")

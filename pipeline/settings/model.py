@@ -317,7 +317,7 @@ class Settings(BaseSettings):
         own = self._own_measures()
         for name, report in self.every_report.items():
             require_measures(name, report, own)
-            require_room(name, {*report.keys}, [own[measure] for measure in sorted({*report.measures} & own.keys())])
+            require_room(name, {*report.keys}, self._measures_of(report))
         require_small_batches(self.every_report, own, self.batch.max_records)
         if both := sorted(self.measures.keys() & self.dimensions.keys()):
             raise ValueError(f"{both[0]} is a measure and a dimension: rename one of the two")
@@ -444,6 +444,11 @@ class Settings(BaseSettings):
     def _own_measures(self) -> dict[str, FieldMeasure]:
         return {name: measure.definition(name) for name, measure in self.every_measure.items()}
 
+    def _measures_of(self, report: ReportSettings) -> list[FieldMeasure]:
+        """Returns the measures of fields of a report, in the order of their names."""
+        own = (self.every_measure[name].columns(name) for name in {*report.measures} & self.every_measure.keys())
+        return sorted((measure for measures in own for measure in measures), key=lambda measure: measure.name)
+
     def _windows(self, report: ReportSettings) -> AnyWindows:
         return (report.window or self.window).windows()
 
@@ -451,15 +456,18 @@ class Settings(BaseSettings):
         lateness = self.time.allowed_lateness if report.allowed_lateness is None else report.allowed_lateness
         of_sessions = any(measure.of_sessions for measure in MEASURES.values() if measure.name in report.measures)
         dimensions = sorted({*report.keys} & self.every_dimension.keys())
-        own = sorted({*report.measures} & self.every_measure.keys())
+        own = self._measures_of(report)
         return Report(
             name=name,
             windows=self._windows(report),
             allowed_lateness_ms=milliseconds(lateness),
             keys=tuple(sorted(set(report.keys))),
             where=report.where,
-            measures=(*(measure for measure in MEASURES if measure in report.measures), *own),
+            measures=(
+                *(measure for measure in MEASURES if measure in report.measures),
+                *(measure.name for measure in own),
+            ),
             session_gap_ms=milliseconds(report.session_gap) if of_sessions else 0,
             dimensions=tuple(Dimension(name, **self.every_dimension[name].model_dump()) for name in dimensions),
-            field_measures=tuple(self.every_measure[name].definition(name) for name in own),
+            field_measures=tuple(own),
         )

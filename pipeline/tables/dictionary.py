@@ -297,7 +297,7 @@ def about_result(report: Report) -> About:
     per = " and ".join(["window", *report.keys])
     condition = f" Only events for which {report.where}." if report.where else ""
     measures = [measure.name for measure in report.chosen_measures]
-    measures += [state for measure in report.chosen_measures for state in measure.states]
+    measures += dict.fromkeys(state for measure in report.chosen_measures for state in measure.states)
     columns = (c.WINDOW_START, c.WINDOW_END, *report.keys, *measures, c.LATE_EVENTS, c.PUBLISHED_BATCH)
     texts = _RESULT | {dimension.name: dimension.meaning for dimension in report.dimensions}
     texts |= {name: text for measure in report.field_measures for name, text in measure.meanings.items()}

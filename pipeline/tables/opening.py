@@ -149,6 +149,9 @@ def report_to_json(report: Report) -> dict[str, Any]:
     for dimension in plain["dimensions"]:
         if not dimension["personal"]:  # so that a definition of before it could be remains equal
             del dimension["personal"]
+    for measure in plain["field_measures"]:
+        if not measure["quantile"]:  # as above
+            del measure["quantile"]
     for name in ("dimensions", "field_measures"):
         if not plain[name]:  # so that a definition of an older version remains equal
             del plain[name]

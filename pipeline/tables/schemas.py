@@ -71,13 +71,14 @@ _TYPES_OF_MEASURES: Final = {
     Display.ELAPSED: pa.int64(),
     Display.SINGLE_VIEW: pa.int64(),
     Display.AVERAGE: pa.float64(),
+    Display.QUANTILE: pa.int64(),
 }
 _TEXT_COLUMNS: Final = (c.REASON, c.DETAIL, c.TOPIC, c.REPORT, c.USER_ID, c.PAGE_URL, c.EVENT_TYPE, *STORED, *TEXTS)
 
 
 def _types_of(measure: Measure) -> dict[str, pa.DataType]:
     """Returns the types of a measure's columns in results."""
-    is_decimal = measure.display is Display.EXACT and measure.digits
+    is_decimal = measure.display in (Display.EXACT, Display.QUANTILE) and measure.digits
     kind = pa.decimal128(38, measure.digits) if is_decimal else _TYPES_OF_MEASURES[measure.display]
     states = {name: pa.type_for_alias(part.type) for name, part in measure.stored.items()}
     return {**states, measure.name: kind}

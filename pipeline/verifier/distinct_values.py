@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final, assert_never
 
+from tidemark.pipeline.event_time.field_measures import Function
 from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.event_time.windows.session import Sessions
@@ -41,13 +42,14 @@ SELECT {of_panes}, actual, expected FROM of_panes JOIN of_table ON {same}
 def check(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
     """Compares each row that has its panes; other checks report rows that are missing."""
     for part in stored_parts(result.report):
-        if not part.is_exact:
-            _, rows = tables.compare(_values_sql(tables, result, part), _differing)
+        if part.function is Function.UNIQUE:
+            _, rows = tables.compare(values_sql(tables, result, part), _differing)
             finding.report_rows(rows, partial(_difference, result, part.measure))
 
 
-def _values_sql(tables: WarehouseSnapshot, result: PublishedReport, part: StoredPart) -> str:
-    named = {"name": part.measure, "column": part.column, "table": result.table}
+def values_sql(tables: WarehouseSnapshot, result: PublishedReport, part: StoredPart) -> str:
+    """Returns SQL of rows with `actual`, a list of published values, and `expected`, a list of sketches or of lists."""
+    named = {"name": part.published, "column": part.column, "table": result.table}
     match result.report.windows:
         case Periodic():
             cell = ", ".join(result.cell)

@@ -19,8 +19,14 @@ _JOINS: Final = {
     Function.FIRST: "min",
     Function.LAST: "max",
     Function.UNIQUE: _LISTED,
+    Function.QUANTILES: _LISTED,
 }
-_KINDS: Final = {Function.FIRST: "text", Function.LAST: "text", Function.UNIQUE: "sketch"}
+_KINDS: Final = {
+    Function.FIRST: "text",
+    Function.LAST: "text",
+    Function.UNIQUE: "sketch",
+    Function.QUANTILES: "sketch",
+}
 _TYPES: Final = {"number": "BIGINT", "text": "STRING", "sketch": "BINARY"}
 _NO_VALUE: Final = {Function.MIN: "2000000000000000000", Function.MAX: "-2000000000000000000"}
 """The numbers in panes that stand for no number; a result has null there."""
@@ -34,10 +40,11 @@ class StoredPart(NamedTuple):
     join: str
     type: str
     published: str
+    function: Function
 
     @property
     def is_exact(self) -> bool:
-        """Whether equal events have equal values: a list of sketches is only about as large as another."""
+        """Whether SQL can compare the values: not those of lists of sketches."""
         return self.join != _LISTED
 
     def joined(self, over: str = "") -> str:
@@ -57,11 +64,13 @@ def stored_parts(report: Report) -> list[StoredPart]:
     """Returns the columns that a report's measures of fields have: in the order of names the next one of their kind."""
     parts, count = list[StoredPart](), dict.fromkeys(_TYPES, 0)
     for measure in report.field_measures:
+        kind, join = _KINDS.get(measure.function, "number"), _JOINS.get(measure.function, "sum")
         for published in _published_sql(measure):
-            kind = _KINDS.get(measure.function, "number")
+            if any(part.published == published for part in parts):
+                continue  # quantiles of one setting have one sketch
             count[kind] += 1
-            join, column = _JOINS.get(measure.function, "sum"), f"{kind}_{count[kind]}"
-            parts.append(StoredPart(measure.name, column, join, _TYPES[kind], published))
+            column = f"{kind}_{count[kind]}"
+            parts.append(StoredPart(measure.name, column, join, _TYPES[kind], published, measure.function))
     return parts
 
 
@@ -77,6 +86,8 @@ def _published_sql(measure: FieldMeasure) -> Iterator[str]:
             yield from (f"{name}_sum", f"{name}_values")
         case Function.FIRST | Function.LAST:
             yield f"{name}_after_time"
+        case Function.QUANTILES:
+            yield f"{measure.setting}_sketch"
         case _:
             number = f"CAST({name} * {10**measure.digits} AS BIGINT)" if measure.digits else name
             lacking = _NO_VALUE.get(measure.function)

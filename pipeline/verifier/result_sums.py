@@ -13,6 +13,7 @@ from tidemark.pipeline.verifier import (
     distinct_values,
     event_times,
     periodic_sums,
+    quantiles,
     queries,
     session_sums,
     user_sums,
@@ -52,6 +53,7 @@ def _check_result(tables: WarehouseSnapshot, result: AnyResult, finding: Finding
         user_sums.check(tables, result, finding)
         return
     distinct_values.check(tables, result, finding)
+    quantiles.check(tables, result, finding)
     match result.report.windows:
         case Counts() | SlidingCounts() as windows:
             count_windows.check(tables, result, windows, finding)

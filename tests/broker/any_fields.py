@@ -32,6 +32,7 @@ MEASURES: Final[dict[str, dict[str, Any]]] = {
     "lowest": {"min": "cart.price", "digits": 9},
     "revenue": {"sum": "cart.price", "digits": 2},
     "notes": {"unique": "note"},
+    "prices": {"quantiles": "cart.price", "at": [0.9, 0.25], "digits": 3},
     "weeks": {"sum": {"sql": "try_cast(get_json_object(traits, '$.seats') AS bigint) div 7"}},
 }
 REPORTS: Final[dict[str, dict[str, Any]]] = {
@@ -128,10 +129,31 @@ def price_of(event: Event, digits: int, bound: int) -> Decimal | None:
     return number if is_value else None
 
 
+def about_quantile(prices: Sequence[Decimal | None], above: int, below: int) -> Decimal | None:
+    """Returns the lowest price that `above / below` of the prices do not exceed, as exact as a sketch is."""
+    in_order = sorted(price for price in prices if price is not None)
+    if not in_order:
+        return None
+    price = in_order[-(-len(in_order) * above // below) - 1]
+    whole = int(price.scaleb(3))
+    width = max(2 ** (abs(whole).bit_length() - 7), 1)
+    middle = abs(whole) // width * width + width // 2
+    return Decimal(middle if whole > 0 else -middle).scaleb(-3)
+
+
+def columns_of(report: Mapping[str, Any]) -> list[str]:
+    """Returns the columns of a report's measures: quantiles have one each."""
+    return [
+        column
+        for measure in report["measures"]
+        for column in (["prices_p25", "prices_p90"] if measure == "prices" else [measure])
+    ]
+
+
 def measures_of(events: Sequence[Event]) -> dict[str, Any]:
     """Returns the values that the measures of a window's events must have."""
     added = [price for event in events if (price := price_of(event, 2, 10**12)) is not None]
-    tenths, exact = ([price_of(event, digits, 10**18 - 1) for event in events] for digits in (1, 9))
+    tenths, thousandths, exact = ([price_of(event, digits, 10**18 - 1) for event in events] for digits in (1, 3, 9))
     notes = [(event["event_time"], event["note"]) for event in events if event.get("note") is not None]
     clicks = sum(event["event_type"] == "click" and event.get("note") is not None for event in events)
     return {
@@ -145,6 +167,8 @@ def measures_of(events: Sequence[Event]) -> dict[str, Any]:
         "highest": max((price for price in tenths if price is not None), default=None),
         "lowest": min((price for price in exact if price is not None), default=None),
         "notes": len({note for _, note in notes if note}),
+        "prices_p25": about_quantile(thousandths, 1, 4),
+        "prices_p90": about_quantile(thousandths, 9, 10),
         "revenue": sum(added, Decimal(0)),
         "weeks": sum((seats_of(event) or 0) // 7 for event in events),
     }
@@ -164,7 +188,7 @@ def recount(events: Sequence[Event], reports: Reports, name: str) -> Counter[Row
     for keys, group in groups.items():
         for start, end, inside in _windows(group, window):
             measures = measures_of([event for *_, event in inside])
-            found[start, end, *keys, *(measures[measure] for measure in report["measures"])] += 1
+            found[start, end, *keys, *(measures[measure] for measure in columns_of(report))] += 1
     return found
 
 
@@ -193,7 +217,7 @@ def _windows(group: list[tuple[int, int, Event]], window: Mapping[str, Any]) -> 
 def shown(found: Sequence[Mapping[str, Any]], reports: Reports, name: str) -> Counter[Row]:
     """Returns rows of a report in the form of `recount`."""
     report = reports[name]
-    columns = [*sorted(report["keys"]), *report["measures"]]
+    columns = [*sorted(report["keys"]), *columns_of(report)]
     return Counter(
         (milliseconds(row["window_start"]), milliseconds(row["window_end"]), *(row[column] for column in columns))
         for row in found

@@ -92,8 +92,8 @@ def test_reports_by_dimensions_equal_a_recount(
 
 
 def mergeable_by(reader: str, reports: Reports) -> Reports:
-    """Returns the reports with the measures that a reader can compute of open windows: only Spark merges sketches."""
-    of_sketches = () if reader == "spark" else ("notes",)
+    """Returns the reports with the measures that a reader can compute of open windows: Spark merges some sketches."""
+    of_sketches = ("prices",) if reader == "spark" else ("notes", "prices")
     return {
         name: {**report, "measures": [measure for measure in report["measures"] if measure not in of_sketches]}
         for name, report in reports.items()

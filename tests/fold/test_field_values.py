@@ -14,6 +14,7 @@ from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.folded import MAPPED, NOW, record, written
 from tests.support.seeds import SEED
 from tidemark.pipeline.app import plan_fold
+from tidemark.pipeline.ddsketch import bucket_of
 from tidemark.pipeline.decoding.decode import decoded
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time.field_measures import FieldMeasure, Function
@@ -152,6 +153,22 @@ def exact(number: float | str, digits: int, bound: int) -> int | None:
     return int(scaled) if scaled == int(scaled) and abs(scaled) <= bound else None
 
 
+def bucket_text(number: int | None) -> str | None:
+    return None if number is None else str(bucket_of(number))
+
+
+def test_a_number_has_its_bucket_or_is_left_out() -> None:
+    numbers = [0, 1, -1, 127, 128, 255, 256, -128, -257, 2**53 + 1, 10**18 - 1, 1 - 10**18, None, 10**18, MOST, -MOST]
+    events: list[tuple[int, dict[str, Any]]] = [(3, {"n": number}) for number in numbers]
+    buckets = [bucket_text(None if number is None or abs(number) >= 10**18 else number) for number in numbers]
+    found = values_of({"m": {"quantiles": "n", "at": [0.5, 0.9]}}, events)
+    assert found == [(bucket, bucket) for bucket in buckets]
+    prices = [float("nan"), float("inf"), -0.0, 0.001, 0.0005, 1e300]
+    events = [(1, {"cart": {"price": price}}) for price in prices]
+    measures = {"m": {"quantiles": "cart.price", "at": [0.5], "digits": 3}}
+    assert values_of(measures, events) == [(None,), (None,), ("0",), ("1",), (None,), (None,)]
+
+
 def test_numbers_drawn_at_random_are_exact() -> None:
     chance = Random(SEED)
     near = [round(chance.uniform(-1e6, 1e6), chance.randrange(6)) for _ in range(1_500)]
@@ -168,6 +185,7 @@ def test_numbers_drawn_at_random_are_exact() -> None:
         "m3": {"avg": "text", "digits": 3},
         "m4": {"min": "text", "digits": 9},
         "m5": {"sum": "n", "digits": 1},
+        "m6": {"quantiles": "text", "digits": 9, "at": [0.5]},
     }
     expected = [
         (
@@ -176,6 +194,7 @@ def test_numbers_drawn_at_random_are_exact() -> None:
             exact(event["text"], 3, 10**12),
             exact(event["text"], 9, 10**18 - 1),
             exact(event["n"], 1, 10**12),
+            bucket_text(exact(event["text"], 9, 10**18 - 1)),
         )
         for price, (_, event) in zip(prices, events, strict=True)
     ]
@@ -219,6 +238,7 @@ def test_a_value_that_is_no_number_can_be_told_from_none() -> None:
     [
         ({"sum": "xs"}, "measures.m is of array<bigint>: sum is of numbers"),
         ({"max": "is_new"}, "measures.m is of boolean: max is of numbers"),
+        ({"quantiles": "xs", "at": [0.5]}, "measures.m is of array<bigint>: quantiles is of numbers"),
         ({"last": "cart"}, "struct<price:double>: last is of one value, so name a field inside"),
         ({"count_if": "n"}, "measures.m is of bigint: count_if is of a condition"),
         ({"sum": "cart.cost"}, "measures.m is of cart.cost, which no schema of the topic has"),

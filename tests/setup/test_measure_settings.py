@@ -41,6 +41,23 @@ SUM = {"sum": "price"}
         ({f"m{number or ''}": {"unique": "a"} for number in range(5)}, "has 0 numbers, 0 texts and 5 sketches"),
         ({"m": {"unique": "a", "digits": 1}}, "unique has no digits"),
         ({"m": SUM, "sketch_1": SUM}, "cannot be named 'sketch_1'"),
+        ({"m": {"quantiles": "a"}}, "quantiles need at: list which, such as at = [0.5, 0.95]"),
+        ({"m": {"at": [0.5]}}, "set one of sum, min, max, avg, count_if, first, last, unique, quantiles"),
+        ({"m": {"sum": "a", "at": [0.5]}}, "sum has no quantiles: leave out at"),
+        ({"m": {"quantiles": "a", "at": [0]}}, "at has 0: a quantile is above 0 and below 1; min and max are"),
+        ({"m": {"quantiles": "a", "at": [1]}}, "at has 1: a quantile is above 0 and below 1"),
+        ({"m": {"quantiles": "a", "at": [95]}}, "at has 95: a quantile is above 0 and below 1"),
+        ({"m": {"quantiles": "a", "at": ["nan"]}}, "at has nan: a quantile is above 0 and below 1"),
+        ({"m": {"quantiles": "a", "at": [0.5, 0.99999]}}, "at has 0.99999: a quantile has up to four digits"),
+        ({"m": {"quantiles": "a", "at": [0.5, 0.50]}}, "at has 0.5 twice: list each quantile once"),
+        ({"m": {"quantiles": "a", "at": ["half"]}}, "should be a valid number"),
+        ({"m": {"quantiles": "a", "at": [number / 20 for number in range(1, 12)]}}, "at most 10 items"),
+        ({"m": {"quantiles": "a", "at": [0.5]}, "m_p50": SUM}, "report few has two columns m_p50: rename"),
+        ({"m": {"quantiles": "a", "at": [0.5]}, "m_sketch": SUM}, "report few has two columns m_sketch: rename"),
+        (
+            {f"m{number or ''}": {"quantiles": "a", "at": [0.5, 0.9]} for number in range(5)},
+            "has 0 numbers, 0 texts and 5 sketches",
+        ),
     ],
 )
 def test_a_measure_that_cannot_be_is_refused_in_a_sentence(measures: dict[str, Any], sentence: str) -> None:
@@ -90,3 +107,18 @@ def test_a_report_has_its_measures_in_the_order_of_their_names_after_the_fixed_o
     )
     assert [measure.part.name for measure in sales.chosen_measures[2:]] == ["number_1", "number_2"]
     assert sales.sums == ["page_views", "clicks", "buyers", "revenue"]
+
+
+def test_quantiles_are_a_column_each_and_share_a_sketch() -> None:
+    settings = parsed_settings(
+        '--measures={"wait": {"quantiles": "s", "at": [0.999, 0.5, 0.05], "digits": 3}, "pages": {"unique": "page"}}',
+        '--reports=slow={"measures": ["wait", "pages"]}',
+    )
+    (slow,) = settings.policy().reports
+    assert slow.measures == ("pages", "wait_p5", "wait_p50", "wait_p99_9")
+    assert [measure.quantile for measure in slow.chosen_measures] == [0, 500, 5_000, 9_990]
+    assert [measure.part.name for measure in slow.chosen_measures] == ["sketch_1", *["sketch_2"] * 3]
+    assert slow.hidden == {"pages_sketch", "wait_sketch"}
+    assert slow.fold_keys == ("text of pages", "text of wait")
+    assert slow.sums == []
+    assert slow.estimates == [*slow.measures]

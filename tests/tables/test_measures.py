@@ -16,6 +16,7 @@ from tests.support.seeds import drawn
 from tests.support.warehouse import milliseconds, rows
 from tests.verify.priced_site import FIELDS, PricedSite, price_of
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
+from tidemark.pipeline.ddsketch import bucket_of, number_of
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.calendar import Calendar
 from tidemark.pipeline.event_time.windows.count import Counts
@@ -140,7 +141,17 @@ def expected_measures(events: Sequence[Event]) -> dict[str, Any]:
         "lowest": min(prices, default=None),
         "pages": len({page for _, page in pages}),
         "revenue": Decimal(sum(prices)).scaleb(-2),
+        "spread_p50": quantile_of(prices, 2),
+        "spread_p99_9": quantile_of(prices, 1),
     }
+
+
+def quantile_of(prices: Sequence[int], part: int) -> Decimal | None:
+    """Returns the middle of the bucket of the lowest price that one in `part` does not exceed; there are few prices."""
+    if not prices:
+        return None
+    price = sorted(prices)[-(-len(prices) // part) - 1]
+    return Decimal(number_of(bucket_of(price))).scaleb(-2)
 
 
 def as_milliseconds(cell: Any) -> Any:
@@ -154,5 +165,6 @@ def test_the_live_view_has_the_measures_of_open_windows(name: str, windows: int,
     played(tmp_path, REPORTS[name], 99)
     view = READERS[reader](str(tmp_path), name).to_pylist()
     found = [row for row in view if row["state"] == "open"]
-    expected = expected_measures(BATCHES[-1]) | {"pages": None}  # these engines cannot merge sketches
+    # These engines cannot merge sketches.
+    expected = expected_measures(BATCHES[-1]) | dict.fromkeys(("pages", "spread_p50", "spread_p99_9"))
     assert [{measure: as_milliseconds(row[measure]) for measure in MEASURES} for row in found] == [expected] * windows

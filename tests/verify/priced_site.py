@@ -3,8 +3,8 @@
 from typing import Any, Final
 
 from tests.verify.site import Event, Site
+from tidemark.pipeline.ddsketch import bucket_of
 from tidemark.pipeline.event_time.field_measures import FieldMeasure, Function
-from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.sketches import sketch_of
 
@@ -16,6 +16,8 @@ FIELDS: Final = (
     FieldMeasure("lowest", Function.MIN, "price"),
     FieldMeasure("pages", Function.UNIQUE, "page"),
     FieldMeasure("revenue", Function.SUM, "price", digits=2),
+    FieldMeasure("spread_p50", Function.QUANTILES, "price", digits=2, quantile=5_000),
+    FieldMeasure("spread_p99_9", Function.QUANTILES, "price", digits=2, quantile=9_990),
 )
 
 
@@ -27,23 +29,23 @@ def price_of(event: Event) -> int | None:
 class PricedSite(Site):
     """The warehouse of a site whose reports measure prices and pages."""
 
-    def _row(self, event: Event, offset: int, report: Consumer) -> list[dict[str, Any]]:
-        return [{**row, **parts_of(event, report)} for row in super()._row(event, offset, report)]
+    def folded(self, event: Event, measure: FieldMeasure) -> str | int | None:
+        """Returns the page or the price of an event, or the bucket of the price."""
+        if measure.function.is_of_text:
+            return event.page
+        price = price_of(event)
+        return str(bucket_of(price)) if measure.function is Function.QUANTILES and price is not None else price
 
     def late_rows(self) -> list[dict[str, Any]]:
         """Returns the corrections by which `dead` would be counted."""
         (report,) = self.policy.reports
-        return [{**row, **parts_of(_event_of(row), report)} for row in super().late_rows()]
+        return [{**row, **self._parts_of(_event_of(row), report)} for row in super().late_rows()]
+
+    def _parts_of(self, event: Event, report: Report) -> dict[str, Any]:
+        values = {own.column: self.folded(event, own) for own in report.field_measures}
+        return report.parts_of({**values, "time": event.time}, sketch_of)
 
 
 def _event_of(correction: dict[str, Any]) -> Event:
     page = correction.get("page_url")
     return Event((correction["event_time"] - Event(0).time) / 60_000, page=page)
-
-
-def parts_of(event: Event, report: Consumer) -> dict[str, Any]:
-    """Returns the columns of `panes` and `corrections` that measures of fields have of an event."""
-    if not isinstance(report, Report):
-        return {}
-    values = {own.column: event.page if own.function.is_of_text else price_of(event) for own in report.field_measures}
-    return report.parts_of({**values, "time": event.time}, sketch_of)

@@ -11,6 +11,7 @@ from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import rules, window_states
 from tidemark.pipeline.event_time import settings_change as openings
 from tidemark.pipeline.event_time.batch import EPOCH, LedgerRow
+from tidemark.pipeline.event_time.field_measures import FieldMeasure
 from tidemark.pipeline.event_time.lateness import closed_until, cutoffs, finals, in_time_from, is_too_late
 from tidemark.pipeline.event_time.policy import Consumer, Policy
 from tidemark.pipeline.event_time.reports import Report
@@ -245,6 +246,10 @@ class Site:
             return []
         return [row for consumer in self.policy.consumers for row in self._row(event, offset, consumer)]
 
+    def folded(self, event: Event, measure: FieldMeasure) -> str | int | None:
+        """Returns the value of a measure of fields that a fold has of an event."""
+        return event.page if measure.path else event.host or ""
+
     def _row(self, event: Event, offset: int, report: Consumer) -> list[dict[str, Any]]:
         reached = rules.as_number(self.watermark)
         windows = report.windows if isinstance(report, Report) else None
@@ -264,7 +269,7 @@ class Site:
         pane_columns["closed_until"] = closed_until(report, self.watermark)
         pane_columns |= {part.name: _PARTS[part.name](event) for part in report.parts if part.name in _PARTS}
         if isinstance(report, Report):
-            values = {each.column: event.page if each.path else event.host or "" for each in report.field_measures}
+            values = {each.column: self.folded(event, each) for each in report.field_measures}
             pane_columns |= report.parts_of({**values, c.TIME: event.time}, sketch_of)
         if windows is not None and windows.keeps_events:
             pane_columns |= {"record_position": offset}

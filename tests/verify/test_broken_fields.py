@@ -14,6 +14,7 @@ from tests.verify.plant import BOUND, alter, at, change, ms
 from tests.verify.priced_site import FIELDS, PricedSite
 from tests.verify.site import MINUTE, POLICY, Event
 from tests.verify.test_on_spark import finding_of, on_spark
+from tidemark.pipeline.ddsketch import bucket_of, sketch_of
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.grid import Grid
@@ -40,6 +41,20 @@ BREAKS: dict[str, tuple[dict[str, Any], str]] = {
     "its sum": ({"average_sum": 9, "average": 0.045}, f"shows average 9, but its {BOUND} -700"),
     "entry": ({"entry": "/x"}, "shows entry '/x', but its other columns make '/b'"),
     "different pages": ({"pages": 7}, f"shows 7 pages, but its {BOUND} 2"),
+    "spread": ({"spread_p50": Decimal("0.01")}, "shows spread_p50 1, but its sketch makes -402"),
+    "no spread": ({"spread_p99_9": None}, "shows spread_p99_9 None, but its sketch makes -302"),
+    "its sketch": (
+        {"spread_sketch": sketch_of([9, bucket_of(-400)], [1, 1]), "spread_p50": Decimal("-4.02")},
+        f"has 0 numbers near -302 in the sketch of spread_p50, but its {BOUND} 1",
+    ),
+    "no sketch": (
+        {"spread_sketch": None, "spread_p50": None, "spread_p99_9": None},
+        "has no sketch of spread_p50",
+    ),
+    "its order": (
+        {"spread_sketch": sketch_of([bucket_of(-300)], [1]) + sketch_of([bucket_of(-400)], [1])},
+        "has a sketch of spread_p50 that is not in order",
+    ),
     "its state": ({"exit_after_time": "", "exit": None}, f"shows exit '', but its {BOUND} '{ms(2):019d} /'"),
 }
 
@@ -70,7 +85,8 @@ def test_a_measure_that_is_not_that_of_its_panes_is_reported(
     alter(warehouse, kind, change({"window_start": at(1 if kind != "grid" else 0), "user_id": "ann"}, **values))
     found = violations(warehouse)
     counts = f"{kind}: window"
-    if kind in ("pairs", "slid") and "other columns" not in sentence and "7 pages" not in sentence:
+    is_of_row = any(part in sentence for part in ("other columns", "7 pages", "sketch"))
+    if kind in ("pairs", "slid") and not is_of_row:
         assert any("full with batch" in each for each in found), found
     else:
         assert any(each.startswith(counts) and sentence in each for each in found), found

@@ -9,7 +9,6 @@ from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.reports import Report, view_name
 from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.instants import utc_sql
-from tidemark.pipeline.measures import Join
 from tidemark.pipeline.reading.comparison.common_spans import (
     ANY_TIME,
     Sides,
@@ -116,7 +115,7 @@ class ComparedTables:
         absent = {
             measure.name
             for measure in report.chosen_measures
-            if measure.sql or (measure.part.join is Join.SKETCH and measure.part in report.parts)
+            if measure.sql or (measure.part.join.is_sketch and measure.part in report.parts)
         }
         measures = [measure for measure in report.measures if measure not in absent]
         where, phrase = "true", "all windows"
