@@ -9,6 +9,7 @@ Source: Masson, Rim, Lee, "DDSketch" (VLDB 2019), with the mapping by bits of Da
 """
 
 from collections.abc import Iterable
+from struct import Struct
 from typing import Final
 
 import numpy as np
@@ -21,8 +22,11 @@ MOST_BUCKETS: Final = 2 * (60 - _BITS + 1) * _PER_DOUBLING - 1
 """The most buckets of a sketch, because absolute numbers are below 2 ** 60."""
 WHOLE: Final = 10_000
 """Quantiles are in parts of this: 9,500 is the 95th percentile."""
-_COUNTED: Final = np.dtype([("bucket", ">i4"), ("count", ">i8")])
-"""A sketch is a row of these for each bucket with a number, in the order of buckets."""
+_ROW: Final = Struct(">iq")
+"""A sketch has a row of bucket and count for each bucket with a number, in the order of buckets."""
+_ROWS: Final = np.dtype([("bucket", ">i4"), ("count", ">i8")])
+_FEW: Final = 64
+"""Up to this many rows Python merges faster than numpy, which needs 30 us for one."""
 
 
 def bucket_of(number: int) -> int:
@@ -50,12 +54,20 @@ def number_of(bucket: int) -> int:
 
 def sketch_of(buckets: Iterable[int], counts: Iterable[int]) -> bytes:
     """Returns the sketch of numbers, given their buckets and how many numbers each adds; buckets may repeat."""
-    return _added_up(np.array([*zip(buckets, counts, strict=True)], _COUNTED))
+    return _sketch(zip(buckets, counts, strict=True))
 
 
 def merged(sketches: Iterable[bytes]) -> bytes:
     """Returns the sketch of all numbers in `sketches`."""
-    return _added_up(np.frombuffer(b"".join(sketches), _COUNTED))
+    joined = b"".join(sketches)
+    if len(joined) <= _FEW * _ROW.size:
+        return _sketch(_ROW.iter_unpack(joined))
+    rows = np.frombuffer(joined, _ROWS)
+    rows = rows[np.argsort(rows["bucket"], kind="stable")]
+    starts = np.flatnonzero(np.diff(rows["bucket"].astype(np.int64), prepend=-(2**40)))
+    total = rows[starts]
+    total["count"] = np.add.reduceat(rows["count"].astype(np.int64), starts)
+    return total.tobytes()
 
 
 def quantile(sketch: bytes, part: int) -> int | None:
@@ -64,7 +76,7 @@ def quantile(sketch: bytes, part: int) -> int | None:
     >>> quantile(sketch_of([1, 2, 3, 4], [1, 1, 1, 1]), 5_000)
     2
     """
-    rows = np.frombuffer(sketch, _COUNTED)
+    rows = np.frombuffer(sketch, _ROWS)
     reached = np.cumsum(rows["count"].astype(np.int64))
     if not len(reached):
         return None
@@ -72,11 +84,9 @@ def quantile(sketch: bytes, part: int) -> int | None:
     return number_of(int(rows["bucket"][np.searchsorted(reached, rank)]))
 
 
-def _added_up(rows: np.ndarray[tuple[int], np.dtype[np.void]]) -> bytes:
-    """Returns a sketch with one row for each bucket."""
-    rows = rows[np.argsort(rows["bucket"], kind="stable")]
-    starts = np.flatnonzero(np.diff(rows["bucket"].astype(np.int64), prepend=-(2**40)))
-    total = rows[starts]
-    if len(starts):
-        total["count"] = np.add.reduceat(rows["count"].astype(np.int64), starts)
-    return total.tobytes()
+def _sketch(counted: Iterable[tuple[int, int]]) -> bytes:
+    """Returns the sketch of pairs of a bucket and a count."""
+    total = dict[int, int]()
+    for bucket, count in counted:
+        total[bucket] = total.get(bucket, 0) + count
+    return b"".join(_ROW.pack(bucket, count) for bucket, count in sorted(total.items()))

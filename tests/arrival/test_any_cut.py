@@ -39,13 +39,15 @@ pytestmark = [pytest.mark.broker, pytest.mark.core]
 Bag = Counter[tuple[Any, ...]]
 _BASE_MS: Final = (now_ms() - 86_400_000) // 60_000 * 60_000
 _AHEAD_MS: Final = 3_600_000
+_MEASURES: Final = ["page_views", "clicks", "wait"]
 _SECTIONS: Final[Mapping[str, Any]] = {
     "time": {"judged": "arrival", "bound": "500ms", "allowed_lateness": "2s", "idle_timeout": "2s",
              "max_future_skew": "400ms"},
+    "measures": {"wait": {"quantiles": {"sql": "event_time % 1009 - 500"}, "at": [0.5, 0.9]}},
     "reports": {
         "sliding": {"window": {"size": "4s", "slide": "2s"}, "keys": ["user_id"]},
-        "visits": {"window": {"gap": "1500ms"}, "keys": ["user_id"], "allowed_lateness": "1s"},
-        "all": {"window": {"size": "10s"}, "keys": [], "allowed_lateness": "0s"},
+        "visits": {"window": {"gap": "1500ms"}, "keys": ["user_id"], "allowed_lateness": "1s", "measures": _MEASURES},
+        "all": {"window": {"size": "10s"}, "keys": [], "allowed_lateness": "0s", "measures": _MEASURES},
     },
     "totals": {"gap": "5s", "every": "1m"},
 }  # fmt: skip

@@ -45,7 +45,10 @@ def test_a_quantile_is_within_the_stated_error_of_the_exact_one(numbers: list[in
         assert found == expected
 
 
-@given(numbers=st.lists(NUMBERS, max_size=40), seed=st.integers(0, 2**32))
+@given(
+    numbers=st.one_of(st.lists(NUMBERS, max_size=40), st.lists(NUMBERS, min_size=100, max_size=300)),
+    seed=st.integers(0, 2**32),
+)
 def test_cuts_and_the_order_of_merges_do_not_matter(numbers: list[int], seed: int) -> None:
     draw = Random(seed)
     shuffled = draw.sample(numbers, len(numbers))
