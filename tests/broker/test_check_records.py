@@ -27,10 +27,11 @@ kinds = {view = "visit"}
 page = "properties.url"
 [measures]
 revenue = {sum = "cart.price", digits = 2}
+prices = {quantiles = "cart.price", at = [0.5, 0.9], digits = 3}
 [reports.pages]
 keys = ["page_url"]
 where = "tier = 'pro' AND plan = 'pro'"
-measures = ["page_views", "revenue"]
+measures = ["page_views", "revenue", "prices"]
 """
 EVENT = json.dumps({"user_id": "ann", "time": 1}).encode()
 
@@ -133,8 +134,9 @@ def test_fields_that_no_event_has_and_all_reasons_are_named_as_in_the_topic(
     found = [words[2] for words in lines if words[:2] == ["warn", "fields"]]
     assert [words.partition(" is null in all of 2")[0] for words in found] == ["properties.url", "tier"]
     assert "does schemas.mapping.page name" in found[0]
-    (sentence,) = [words[2] for words in lines if words[:2] == ["warn", "measures"]]
-    assert sentence.startswith("measures.revenue leaves out 2 of 2"), sentence
+    of_prices, of_revenue = [words[2] for words in lines if words[:2] == ["warn", "measures"]]
+    assert of_prices.startswith("measures.prices leaves out 1 of 2"), of_prices
+    assert of_revenue.startswith("measures.revenue leaves out 2 of 2"), of_revenue
     (sentence,) = [words[2] for words in lines if words[:2] == ["warn", "records"]]
     reasons = (
         "21 counted",
