@@ -99,7 +99,7 @@ def test_spark_finds_what_data_fusion_finds(kind: str, sites: dict[str, Path], t
     warehouse = tmp_path / "copy"
     shutil.copytree(sites[kind], warehouse)
     assert spark_reader().call(on_spark, warehouse, RESULTS).violation_count == 0
-    wrong = {"revenue": Decimal("0.01"), "exit_after_time": ""}
+    wrong = {"revenue": Decimal("0.01"), "exit_after_time": "", "spread_sketch": sketch_of([9], [1])}
     alter(warehouse, kind, change({"window_start": at(1 if kind != "grid" else 0), "user_id": "ann"}, **wrong))
     found = spark_reader().call(on_spark, warehouse, RESULTS)
     assert sorted(found.violations) == sorted(finding_of(warehouse, RESULTS, DataFusion).violations)
