@@ -91,6 +91,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if is_long and markers & SLOW and "core" not in markers:
             item.add_marker("long")
             if not markers & {"drawn", "nightly"} and item.nodeid not in finders:
+                item.add_marker("in_turn")
                 item.add_marker(turn(file := durations.file_of(item.nodeid), numbers[file]))
                 numbers[file] += 1
                 markers = {marker.name for marker in item.iter_markers()}

@@ -24,11 +24,15 @@ NOT_APPLICABLE: Final = "does not apply"
 def tier_of(markers: Sequence[str]) -> str:
     """Returns the first of `TIERS` that runs a test with these markers.
 
+    A long test that takes turns always runs in CI once it is the first finder of a mutant.
+
     >>> tier_of(["parametrize"]), tier_of(["slow"]), tier_of(["jvm", "long"]), tier_of(["long", "nightly"])
     ('`make test-fast`', '`make test`', 'CI', '`make nightly`')
+    >>> tier_of(["long", "in_turn", "nightly"])
+    'CI'
     """
     names = {*markers}
-    if "nightly" in names:
+    if "nightly" in names and "in_turn" not in names:
         return TIERS[3]
     if "long" in names:
         return TIERS[2]
