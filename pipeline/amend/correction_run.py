@@ -31,6 +31,11 @@ def correct(settings: Settings, chosen: LetterSelection, *, dry_run: bool) -> No
     Console().print_rows(table)
     for name, events in sorted(corrected.waiting.items()):
         click.echo(f"Waiting for final windows: {counted(events, 'event')} of {name}. Run it again later.")
+    for name, events in sorted((+corrected.uncorrectable).items()):
+        click.echo(
+            f"Cannot be added: {counted(events, 'event')} of {name}, whose closed windows have only the largest values "
+            "of a dimension with a top. They stay in dead_letters."
+        )
 
 
 def title_of(chosen: LetterSelection, *, dry_run: bool) -> str:

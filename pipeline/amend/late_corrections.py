@@ -16,6 +16,7 @@ from tidemark.pipeline.event_time import lateness
 from tidemark.pipeline.event_time.batch import EPOCH
 from tidemark.pipeline.event_time.checks import Check
 from tidemark.pipeline.event_time.policy import Consumer, Policy
+from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.fold.dead_letter_reader import BELONGS, late_events
 from tidemark.pipeline.instants import now_ms
@@ -59,6 +60,8 @@ class CorrectionOutcome:
     rows: list[Row]
     waiting: Counter[str]
     """By report the number of events whose windows are not final yet, so that a later run adds them."""
+    uncorrectable: Counter[str]
+    """By report the number of events that cannot be added, because closed windows have only the largest values."""
 
 
 def apply_corrections(settings: Settings, chosen: LetterSelection, *, dry_run: bool = False) -> CorrectionOutcome:
@@ -113,7 +116,7 @@ def _decided(
         report.name: removed_until(DeltaTable(result_of(report).uri(settings.warehouse))) for report in policy.reports
     }
     policies = {epoch: opening.policy for epoch, opening in openings.items()}
-    corrected = CorrectionOutcome([], Counter())
+    corrected = CorrectionOutcome([], Counter(), Counter())
     for event in sorted(events, key=lambda event: (event[c.PARTITION], event[c.OFFSET])):
         # The consumers of the event's own epoch: later reports have no earlier events, and lateness may have changed.
         for consumer in policies[event[c.BATCH] // EPOCH].consumers:
@@ -124,8 +127,15 @@ def _decided(
 
 
 def _decide(corrected: CorrectionOutcome, event: Row, consumer: Consumer, finality: Finality, removed: int) -> None:
-    """Adds the rows of an event to `corrected`, or counts it as waiting. Retention removed windows up to `removed`."""
+    """Adds the rows of an event to `corrected`, or counts it as waiting or uncorrectable.
+
+    Retention removed windows up to `removed` (ms).
+    """
     missed = _missed(event, consumer)
+    if isinstance(consumer, Report) and consumer.limited:
+        # Its value may be among all others, where a row has no number of it: it could now be one of the largest.
+        corrected.uncorrectable[consumer.name] += bool(missed)
+        return
     if not finality.holds(event, consumer, missed):
         corrected.waiting[consumer.name] += 1
         return

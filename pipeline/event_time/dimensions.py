@@ -99,6 +99,8 @@ class Dimension:
     """In SQL with a zone, `event_time` is the local time there, as a timestamp; without one it is milliseconds."""
     personal: bool = False
     """Whether its values are ids of people, which are hashed and erased like users; only of texts at a path."""
+    top: int = 0
+    """Published windows have a row for each of this many largest values, and one for all others; 0 for each value."""
 
     @property
     def column(self) -> str:
@@ -106,12 +108,18 @@ class Dimension:
         return f"{DIMENSION}{self.name}"
 
     @property
+    def others(self) -> str:
+        """The column of results with the number of values that a row is the sum of, if the dimension has a `top`."""
+        return f"{self.name}_others"
+
+    @property
     def meaning(self) -> str:
         """The comment of its column."""
         source = source_text(self.path, self.sql)
         zone = f", in the time of {self.zone}" if self.zone else ""
         personal = "; the id of a person, as user_id" if self.personal else ""
-        return f"{source[0].upper()}{source[1:]}{zone}{personal}; null if it is unknown."
+        other = f", or if {self.others} is not 0" if self.top else ""
+        return f"{source[0].upper()}{source[1:]}{zone}{personal}; null if it is unknown{other}."
 
     def typed_sql(self, column: str) -> str:
         """Returns SQL of the values in a column of texts, in any engine."""

@@ -58,6 +58,21 @@ class Report(Terms):
         return [measure.name for measure in self.chosen_measures if measure.adds_up]
 
     @property
+    def limited(self) -> tuple[Dimension, ...]:
+        """The dimensions of which published windows have only the largest values, and one row for all others."""
+        return tuple(dimension for dimension in self.dimensions if dimension.top)
+
+    @property
+    def ranked_by(self) -> str:
+        """The count of events by which the values of `limited` are ranked: the first that the report has."""
+        return next((part.name for part in COUNTS if part.name in self.measures), c.EVENTS)
+
+    @property
+    def row_keys(self) -> tuple[str, ...]:
+        """The columns that tell the rows of a window apart: the keys, and how many values a row is the sum of."""
+        return (*self.keys, *(dimension.others for dimension in self.limited))
+
+    @property
     def estimates(self) -> list[str]:
         """Names of the measures that are estimates."""
         about = (Display.ESTIMATE, Display.QUANTILE)

@@ -11,8 +11,8 @@ from tidemark.pipeline.event_time.lateness import Sql
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.measures import EVENTS_SQL
+from tidemark.pipeline.results.largest_values import row_keys_sql
 from tidemark.pipeline.results.measure_sql import window_measures_sql
-from tidemark.pipeline.results.result_kind import keys_sql
 from tidemark.pipeline.results.result_table import panes_sql, values_sql
 from tidemark.pipeline.tables.engines import Engine
 
@@ -22,7 +22,7 @@ WITH placed AS (
   FROM ({parts}) AS parts
   JOIN (VALUES {due}) AS due (pane, window_start, window_end, fired_by)
     ON pane_start = pane AND NOT ({was_closed})
-)
+){largest}
 SELECT
   {start} AS window_start,
   {end} AS window_end,
@@ -30,8 +30,8 @@ SELECT
   {measures}
   sum(CASE WHEN {had_fired} THEN {events} ELSE 0 END) AS late_events,
   max(greatest(batch, fired_by)) AS published_batch
-FROM {placed} WHERE pane_start >= window_start
-GROUP BY {keys} window_start, window_end
+FROM {rows} WHERE pane_start >= window_start
+GROUP BY {grouped} window_start, window_end
 """
 # Also from panes before the window, because a session may have started in them.
 _REACHED_SQL: Final = """(
@@ -93,7 +93,7 @@ class WindowsToPublish:
 
     def sql(self, engine: Engine) -> str:
         """Returns SQL with a row for each window and key, which joins their panes."""
-        report, keys, windows = self.report, keys_sql(self.report), self.windows
+        report, windows = self.report, self.windows
         due = [(pane, windows.begin(end), end, self.fired_by[end]) for end in self.ends for pane in self._panes_of(end)]
         # Engines differ in where nulls are sorted.
         in_order = "".join(f"{key} NULLS LAST, " for key in report.keys)
@@ -105,10 +105,9 @@ class WindowsToPublish:
             parts=self._parts_sql(),
             was_closed=lateness.is_closed(_END_SQL, Sql(c.CLOSED_UNTIL)),
             had_fired=lateness.has_fired(_END_SQL, Sql(c.WATERMARK)),
-            keys=keys,
+            **row_keys_sql(report, reached if report.session_gap_ms else "placed")._asdict(),
             events=EVENTS_SQL,
             measures=window_measures_sql(report),
-            placed=reached if report.session_gap_ms else "placed",
         )
 
     def _parts_sql(self) -> str:

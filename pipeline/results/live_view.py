@@ -27,10 +27,10 @@ WITH now AS (
   SELECT panes.*{typed_keys}, {reached} AS reached FROM {panes} AS panes CROSS JOIN now
   WHERE panes.report = '{report}' AND panes.batch IN (SELECT batch FROM {ledger})
 ), {windowed}
-SELECT window_start, window_end, {keys}{measures}late_events, published_batch, {state} AS state
+SELECT window_start, window_end, {row_keys}{measures}late_events, published_batch, {state} AS state
 FROM {result} AS published CROSS JOIN now {corrections}{where}
 UNION ALL
-SELECT {start} AS window_start, {end} AS window_end, {keys}{so_far}
+SELECT {start} AS window_start, {end} AS window_end, {keys}{others}{so_far}
   CAST(sum(late_events) AS BIGINT), max(batch), 'open'
 FROM windowed WHERE {is_open}
 GROUP BY {keys}start_ms, end_ms
@@ -60,6 +60,9 @@ def live_sql(
         reached=reached,
         is_open=kind.is_open_sql,
         keys=keys_sql(report),
+        row_keys="".join(f"{key}, " for key in report.row_keys),
+        # Panes have each value: only a published window has a row for several.
+        others="".join(f"CAST(0 AS BIGINT) AS {dimension.others}, " for dimension in report.limited),
         measures="".join(f"{measure}, " for measure in report.measures),
         so_far="".join(f"{so_far_sql(measure, report, engine)}, " for measure in report.chosen_measures),
         start=engine.time("start_ms"),

@@ -62,6 +62,7 @@ from tidemark.pipeline.settings.site_settings import (
     site_reports,
 )
 from tidemark.pipeline.settings.start_position import parse_start_position
+from tidemark.pipeline.settings.top_values import require_rankable
 from tidemark.pipeline.settings.warehouse import Warehouse
 from tidemark.pipeline.settings.window_limits import check_windows
 
@@ -357,6 +358,7 @@ class Settings(BaseSettings):
     def _windows_within_limits(self) -> Self:
         for name, report in self.every_report.items():
             check_windows(self._report(name, report))
+            require_rankable(self._report(name, report))
         return self
 
     @model_validator(mode="after")

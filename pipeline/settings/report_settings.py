@@ -33,6 +33,8 @@ FIELD_NAME: Final = r"[A-Za-z0-9_@$:/-]+(\.[A-Za-z0-9_@$:/-]+)*"
 COLUMN_NAME: Final = r"[a-z][a-z0-9_]{0,62}"
 """Names of dimensions and measures."""
 Count = Annotated[int, Field(gt=0, le=MOST)]
+MOST_VALUES: Final = 1_000_000
+"""The highest `top` of a dimension."""
 
 
 @cache
@@ -177,6 +179,9 @@ class DimensionSettings(SourceSettings):
     without it milliseconds since 1970."""
     personal: bool = False
     """Values are ids of people: `tidemark erase` erases them, and they are pseudonyms where users are."""
+    top: Annotated[int, Field(ge=0, le=MOST_VALUES)] = 0
+    """Published windows have a row for each of this many values with the most events, and one for all others; 0: a row
+    for each value."""
 
     @model_validator(mode="after")
     def _path_of_personal(self) -> Self:
@@ -184,6 +189,11 @@ class DimensionSettings(SourceSettings):
             raise ValueError(
                 "personal is for texts at a path: values that SQL or another type makes of an id would not be found by "
                 "an erasure, so name the field with the id"
+            )
+        if self.personal and self.top:
+            raise ValueError(
+                "personal and top exclude each other: a person among all others could not be erased, so leave out one "
+                "of the two"
             )
         return self
 

@@ -296,14 +296,26 @@ def about_result(report: Report) -> About:
     """Returns the documentation of a report's table."""
     per = " and ".join(["window", *report.keys])
     condition = f" Only events for which {report.where}." if report.where else ""
+    largest = "".join(
+        f" Each window has the {dimension.top} values of {dimension.name} with the most {report.ranked_by}, and all "
+        "others in one row, or one of each of the other keys."
+        for dimension in report.limited
+    )
     measures = [measure.name for measure in report.chosen_measures]
     measures += dict.fromkeys(state for measure in report.chosen_measures for state in measure.states)
-    columns = (c.WINDOW_START, c.WINDOW_END, *report.keys, *measures, c.LATE_EVENTS, c.PUBLISHED_BATCH)
+    columns = (c.WINDOW_START, c.WINDOW_END, *report.row_keys, *measures, c.LATE_EVENTS, c.PUBLISHED_BATCH)
     texts = _RESULT | {dimension.name: dimension.meaning for dimension in report.dimensions}
+    texts |= {
+        dimension.others: (
+            f"0 in the row of one value of {dimension.name}, which may be null; else the number of its values that the "
+            "row is the sum of, and no other row has them."
+        )
+        for dimension in report.limited
+    }
     texts |= {name: text for measure in report.field_measures for name, text in measure.meanings.items()}
     return About(
-        row=f"One row per {per}, with the measures of its events.{condition}",
-        key=(c.WINDOW_START, c.WINDOW_END, *report.keys) if report.windows.by_time else (),
+        row=f"One row per {per}, with the measures of its events.{condition}{largest}",
+        key=(c.WINDOW_START, c.WINDOW_END, *report.row_keys) if report.windows.by_time else (),
         changes=(
             "A row is published once the watermark reaches the end of its window (a count window: with its last event; "
             "it never changes, and another may have the same bounds). It changes with each event within the allowed "

@@ -149,6 +149,8 @@ def report_to_json(report: Report) -> dict[str, Any]:
     for dimension in plain["dimensions"]:
         if not dimension["personal"]:  # so that a definition of before it could be remains equal
             del dimension["personal"]
+        if not dimension["top"]:
+            del dimension["top"]
     for measure in plain["field_measures"]:
         if not measure["quantile"]:  # as above
             del measure["quantile"]

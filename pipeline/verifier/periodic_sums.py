@@ -4,7 +4,7 @@ from typing import Final
 
 from tidemark.command_line.counts import counted
 from tidemark.pipeline import columns as c
-from tidemark.pipeline.verifier import queries
+from tidemark.pipeline.verifier import largest_values, queries
 from tidemark.pipeline.verifier.aligned_windows import aligned
 from tidemark.pipeline.verifier.published_results import PublishedReport
 from tidemark.pipeline.verifier.verification import Finding, time_text
@@ -46,18 +46,19 @@ def with_sums(tables: WarehouseSnapshot, result: PublishedReport, *, published: 
     have fired and were not removed by age; `added` the corrections; `windows` the windows to compare, from `a` to `b`,
     and whether they have panes or only corrections.
     """
-    keys, gap = queries.columns(result.report.keys), result.report.session_gap_ms
-    arithmetic = aligned(result.report.windows)
-    by, ties = ("end_ms", c.USER_ID), f", {keys}last_time"
+    gap, arithmetic = result.report.session_gap_ms, aligned(result.report.windows)
+    by, ties = ("end_ms", c.USER_ID), f", {queries.columns([*map(result.each, result.report.keys)])}last_time"
     swept = queries.sweep_sql("counted", by, "first_time", f"last_time + {gap}", ties)
     return _SUMS_SQL.format(
         parts=queries.panes_sql(result, published=published),
         windows_of_panes=arithmetic.windows_of_panes_sql(gap) if arithmetic else _CALENDAR_SQL.format(gap=gap),
-        placed=_BEGUN_SQL.format(swept=swept) if gap else "SELECT counted.*, 0 AS begun FROM counted",
-        keys=keys,
+        placed=largest_values.in_rows_sql(
+            result, _BEGUN_SQL.format(swept=swept) if gap else "SELECT counted.*, 0 AS begun FROM counted"
+        ),
+        keys=queries.columns(result.cell[2:]),
         watermark=result.watermark,
         removed=result.removed,
-        added=queries.corrections_sql(tables, result),
+        added=largest_values.uncut_sql(result, queries.corrections_sql(tables, result)),
     )
 
 

@@ -72,14 +72,30 @@ class PublishedReport(PublishedResult):
     def typed_keys_sql(self) -> str:
         """SQL of the dimensions under their names, over `panes` or `corrections`: each after a comma."""
         return "".join(
-            f", CAST(dimension_{number} AS {_SQL_TYPES[dimension.type]}) AS {dimension.name}"
+            f", CAST(dimension_{number} AS {_SQL_TYPES[dimension.type]}) AS {self.each(dimension.name)}"
             for number, dimension in enumerate(self.report.dimensions, 1)
         )
+
+    def each(self, key: str) -> str:
+        """Returns the column with every value of a key, which has another name if rows have only its largest values."""
+        return f"_each_{key}" if key in self.flags else key
+
+    @property
+    def flags(self) -> dict[str, str]:
+        """By dimension with a `top`, the column that is 1 in the rows of all other values and else 0."""
+        return {dimension.name: f"_{dimension.name}_is_other" for dimension in self.report.dimensions if dimension.top}
+
+    @property
+    def table(self) -> str:
+        """The table's name in SQL, or a subquery with its rows and their flags."""
+        name = sql_name(self.name)
+        flags = (f"CASE WHEN {key}_others = 0 THEN 0 ELSE 1 END AS {flag}" for key, flag in self.flags.items())
+        return f"(SELECT *, {', '.join(flags)} FROM {name}) AS {name}" if self.flags else name
 
     @property
     def cell(self) -> tuple[str, ...]:
         """The columns that identify a row."""
-        return ("start_ms", "end_ms", *self.report.keys)
+        return ("start_ms", "end_ms", *self.report.keys, *self.flags.values())
 
     @property
     def sums(self) -> list[str]:
@@ -108,7 +124,11 @@ class PublishedReport(PublishedResult):
 
     def place_of(self, row: Row) -> str:
         """Returns how a sentence on a row starts: the table, the window, and those of the keys that the row has."""
-        keys = ", ".join(f"{key} {row[key]!r}" for key in self.report.keys if key in row)
+        keys = ", ".join(
+            f"all other values of {key}" if row.get(self.flags.get(key, "")) else f"{key} {row[key]!r}"
+            for key in self.report.keys
+            if key in row
+        )
         window = f"{self.name}: window [{time_text(row['start_ms'])}, {time_text(row['end_ms'])})"
         return f"{window} of {keys}" if keys else window
 

@@ -15,6 +15,7 @@ from tidemark.pipeline.verifier import (
     periodic_sums,
     quantiles,
     queries,
+    rankings,
     session_sums,
     user_sums,
 )
@@ -61,6 +62,7 @@ def _check_result(tables: WarehouseSnapshot, result: AnyResult, finding: Finding
             session_sums.check(tables, result, windows, finding)
         case Periodic():
             periodic_sums.check(tables, result, finding)
+            rankings.check(tables, result, finding)
             event_times.check(tables, result, finding)
             event_times.check_fields(tables, result, finding)
             if c.UNIQUE_USERS in result.report.measures:

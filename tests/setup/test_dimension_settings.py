@@ -22,6 +22,10 @@ from tidemark.pipeline.errors import SetUpError
         ('{"plan": "a b"}', "should match pattern"),
         ('{"plan": {"sql": "a", "personal": true}}', "personal is for texts at a path"),
         ('{"plan": {"path": "a", "type": "integer", "personal": true}}', "personal is for texts at a path"),
+        ('{"plan": {"path": "a", "personal": true, "top": 9}}', "personal and top exclude each other"),
+        ('{"plan": {"path": "a", "top": -1}}', "greater than or equal to 0"),
+        ('{"plan": {"path": "a", "top": 1000001}}', "less than or equal to 1000000"),
+        ('{"plan": {"path": "a", "top": 1.5}}', "integer"),
         ('{"order": "a"}', "cannot be named 'order', which is a word of SQL"),
         ('{"page_views": "a"}', "cannot be named 'page_views'"),
         ('{"Plan": "a"}', "start with a lower-case letter"),
@@ -36,6 +40,26 @@ def test_a_dimension_that_cannot_be_is_refused_in_a_sentence(dimensions: str, se
     keys = [name for name in json.loads(dimensions) if name.startswith("plan")] or ["plan"]
     with pytest.raises(SetUpError, match=re.escape(sentence)):
         parsed_settings(f"--dimensions={dimensions}", f"--reports=by_plan={json.dumps({'keys': keys})}")
+
+
+TOP = {"plan": {"path": "a", "top": 9}, "account": {"path": "b", "personal": True}, "plan_others": "c"}
+
+
+@pytest.mark.parametrize(
+    ("report", "sentence"),
+    [
+        ({"keys": ["plan"], "window": {"gap": "1m"}}, "sessions and counts of events are windows of one value"),
+        ({"keys": ["plan"], "window": {"count": 3}}, "sessions and counts of events are windows of one value"),
+        ({"keys": ["plan"], "window": {"count": 3, "slide": 1}}, "sessions and counts of events are windows of one"),
+        ({"keys": ["plan", "user_id"]}, "and the key user_id: to erase a person would change"),
+        ({"keys": ["plan", "account"]}, "and the key account: to erase a person would change"),
+        ({"keys": ["plan", "plan_others"]}, "a column plan_others, and another column of this name"),
+    ],
+)
+def test_a_report_in_which_values_cannot_be_ranked_is_refused(report: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(SetUpError, match=re.escape("report by_plan has the key plan, which has a top")) as refusal:
+        parsed_settings(f"--dimensions={json.dumps(TOP)}", f"--reports=by_plan={json.dumps(report)}")
+    assert sentence in str(refusal.value)
 
 
 def test_a_dimension_of_the_user_is_refused_where_users_have_pseudonyms(tmp_path: Path) -> None:

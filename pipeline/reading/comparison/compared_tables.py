@@ -129,7 +129,7 @@ class ComparedTables:
     def _rows_of(
         self, report: Report, name: str, where: str, phrase: str, measures: Sequence[str], left_out: dict[str, str]
     ) -> TableComparison:
-        cell = (*_WINDOW, *report.keys)
+        cell = (*_WINDOW, *report.row_keys)
         if self._depends_on_cuts:
             left_out = {**left_out, **_LATE_BY_CUTS}
         else:

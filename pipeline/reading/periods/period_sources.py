@@ -84,8 +84,16 @@ class Sources:
     """By the name of the report."""
 
     def with_keys(self, keys: Collection[str], measure: str = "") -> list[WindowLevel]:
-        """Returns the levels whose rows have these keys, and the measure; rather those without further keys."""
-        found = [r for r in self.timed if {*keys} <= {*r.keys} and (not measure or measure in r.measures)]
+        """Returns the levels whose rows have each value of these keys, and the measure; rather without further keys.
+
+        A value of a dimension with a `top` may be in the row of all others, which would count as 0.
+        """
+        found = [
+            report
+            for report in self.timed
+            if {*keys} <= {*report.keys} - {each.name for each in report.limited}
+            and (not measure or measure in report.measures)
+        ]
         exact = [report for report in found if len(report.keys) == len(keys)]
         return _levels(exact or found, self.progress)
 

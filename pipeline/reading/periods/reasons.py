@@ -43,6 +43,12 @@ class Reasons:
         only_visits = [name for name in keys if name in of_visits and name not in self.sources.further]
         if only_visits:
             return f"{what} by {names} are not counted: only visits have {' and '.join(dict.fromkeys(only_visits))}"
+        limited = next((one for report in self.sources.timed for one in report.limited if one.name in keys), None)
+        if limited:
+            return (
+                f"{what} by {names} are not known: a window has the {limited.top} largest values of {limited.name}, "
+                "and other values in one row. Read the report, or add a dimension without a top"
+            )
         return f"no report has {what} by {names}: add a report with the {'keys' if ' ' in names else 'key'} {names}"
 
     def of(self, tiling: Tiling, levels: Sequence[WindowLevel], kind: str) -> str:
