@@ -69,7 +69,7 @@ class Report(Terms):
 
     @property
     def row_keys(self) -> tuple[str, ...]:
-        """The columns that tell the rows of a window apart: the keys, and how many values a row is the sum of."""
+        """The columns that identify a row of a window: the keys, and the numbers of values that it is the sum of."""
         return (*self.keys, *(dimension.others for dimension in self.limited))
 
     @property

@@ -35,9 +35,9 @@ class RowKeysSql(NamedTuple):
     """Parts of the SQL that adds up the rows `placed` of windows to the rows of a table."""
 
     keys: str
-    """The columns that tell the rows of a window apart; a comma follows each."""
+    """The columns that identify a row of a window; a comma follows each."""
     grouped: str
-    """What rows are grouped by, in addition to the window; a comma follows each."""
+    """The expressions by which rows are grouped, in addition to the window; a comma follows each."""
     largest: str
     """Tables of the largest values, after a WITH; a comma precedes each."""
     rows: str

@@ -297,8 +297,8 @@ def about_result(report: Report) -> About:
     per = " and ".join(["window", *report.keys])
     condition = f" Only events for which {report.where}." if report.where else ""
     largest = "".join(
-        f" Each window has the {dimension.top} values of {dimension.name} with the most {report.ranked_by}, and all "
-        "others in one row, or one of each of the other keys."
+        f" Each window has the largest values of {dimension.name} by {report.ranked_by}, at most {dimension.top}, and "
+        "all others in one row, or in one of each of the other keys."
         for dimension in report.limited
     )
     measures = [measure.name for measure in report.chosen_measures]

@@ -10,7 +10,7 @@ from tidemark.pipeline.event_time.windows.calendar import Calendar
 from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 from tidemark.pipeline.tables.schemas import CORRECTIONS
-from tidemark.pipeline.verifier import event_times, largest_values, queries
+from tidemark.pipeline.verifier import event_times, other_values, queries
 from tidemark.pipeline.verifier.aligned_windows import aligned
 from tidemark.pipeline.verifier.published_results import AnyResult, PublishedReport, PublishedTotals, published_results
 from tidemark.pipeline.verifier.verification import Finding, Row, time_text
@@ -32,7 +32,7 @@ def check(tables: WarehouseSnapshot, finding: Finding) -> None:
         if result.report.windows.by_time:
             _check_fired(tables, result, finding)
             _check_unique(tables, result, finding)
-        largest_values.check_fit(tables, result, finding)
+        other_values.check_fit(tables, result, finding)
         _check_fit(tables, result, finding)
         _check_counts(tables, result, finding)
         event_times.check_fit(tables, result, finding)

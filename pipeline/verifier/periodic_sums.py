@@ -4,7 +4,7 @@ from typing import Final
 
 from tidemark.command_line.counts import counted
 from tidemark.pipeline import columns as c
-from tidemark.pipeline.verifier import largest_values, queries
+from tidemark.pipeline.verifier import other_values, queries
 from tidemark.pipeline.verifier.aligned_windows import aligned
 from tidemark.pipeline.verifier.published_results import PublishedReport
 from tidemark.pipeline.verifier.verification import Finding, time_text
@@ -52,13 +52,13 @@ def with_sums(tables: WarehouseSnapshot, result: PublishedReport, *, published: 
     return _SUMS_SQL.format(
         parts=queries.panes_sql(result, published=published),
         windows_of_panes=arithmetic.windows_of_panes_sql(gap) if arithmetic else _CALENDAR_SQL.format(gap=gap),
-        placed=largest_values.in_rows_sql(
+        placed=other_values.in_rows_sql(
             result, _BEGUN_SQL.format(swept=swept) if gap else "SELECT counted.*, 0 AS begun FROM counted"
         ),
         keys=queries.columns(result.cell[2:]),
         watermark=result.watermark,
         removed=result.removed,
-        added=largest_values.uncut_sql(result, queries.corrections_sql(tables, result)),
+        added=other_values.uncut_sql(result, queries.corrections_sql(tables, result)),
     )
 
 

@@ -3,8 +3,9 @@
 from functools import partial
 from typing import Final
 
+from tidemark.command_line.counts import counted
 from tidemark.pipeline.event_time.dimensions import Dimension
-from tidemark.pipeline.verifier.largest_values import limited_dimensions, ranking_count
+from tidemark.pipeline.verifier.other_values import limited_dimensions, ranking_count
 from tidemark.pipeline.verifier.periodic_sums import with_sums
 from tidemark.pipeline.verifier.published_results import PublishedReport
 from tidemark.pipeline.verifier.queries import columns
@@ -36,11 +37,11 @@ _NUMBERS_SQL: Final = """
 
 
 def check(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
-    """Ranks the values in the panes of each window that has lost none, and counts those that have no row."""
+    """Ranks the values in the panes of each window that has lost no panes, and counts the values that have no row."""
     for dimension in limited_dimensions(result.report):
         ranked, numbers = (_sql(text, tables, result, dimension) for text in (_RANKED_SQL, _NUMBERS_SQL))
         finding.report_rows(tables.ask(ranked), partial(_misplaced, result, dimension))
-        finding.report_rows(tables.ask(numbers), partial(_other_number, result, dimension))
+        finding.report_rows(tables.ask(numbers), partial(_other_number, result))
 
 
 def _sql(text: str, tables: WarehouseSnapshot, result: PublishedReport, dimension: Dimension) -> str:
@@ -63,7 +64,7 @@ def _sql(text: str, tables: WarehouseSnapshot, result: PublishedReport, dimensio
 
 
 def _misplaced(result: PublishedReport, dimension: Dimension, row: Row) -> str:
-    """Returns the sentence on a value that has a row although others are larger, or has none although it is large."""
+    """Returns the sentence on a value with a row although others are larger, or without one although it is large."""
     count = ranking_count(result.report)
     found = "is among all others" if row["is_other"] else "has a row"
     return (
@@ -72,9 +73,9 @@ def _misplaced(result: PublishedReport, dimension: Dimension, row: Row) -> str:
     )
 
 
-def _other_number(result: PublishedReport, dimension: Dimension, row: Row) -> str:
+def _other_number(result: PublishedReport, row: Row) -> str:
     """Returns the sentence on a row of all others that is of another number of values."""
     return (
-        f"{result.place_of(row)} shows {row['actual']} other values of {dimension.name}, but its panes have "
-        f"{row['expected']}"
+        f"{result.place_of(row)} is of {counted(row['actual'] or 0, 'value')}, but its panes have {row['expected']} "
+        f"without a row"
     )

@@ -154,6 +154,36 @@ def shown(warehouse: Path, report: Report) -> Counter[Row]:
     )
 
 
+def visits(*hosts: str | None) -> list[Event]:
+    """Returns a visit with each of these values, in the first window."""
+    return [Event(number / 4, host=host) for number, host in enumerate(hosts)]
+
+
+#  values by visits, of equal ones in the order of their text, null last: two have a row, a late b takes that of (other)
+@pytest.mark.parametrize(
+    ("hosts", "rows_before", "rows_again"),
+    [
+        (["b", "a", None, "", "(other)", "a"], {("a", 0, 2), ("", 0, 1), (None, 3, 3)}, {("a", 0, 2), ("b", 0, 2)}),
+        ([None, None, "", "", "c", "c"], {("", 0, 2), ("c", 0, 2), (None, 1, 2)}, {("", 0, 2), ("c", 0, 2)}),
+        ([None, "(other)", None], {(None, 0, 2), ("(other)", 0, 1)}, {(None, 0, 2), ("(other)", 0, 1)}),
+    ],
+)
+def test_equal_values_are_in_the_order_of_their_text_and_null_is_the_last(
+    hosts: list[str | None], rows_before: set[Row], rows_again: set[Row], tmp_path: Path
+) -> None:
+    site = Site(tmp_path, replace(POLICY, reports=REPORTS[:1], totals=None)).open()
+
+    def found() -> set[Row]:
+        return {(row["plan"], row["plan_others"], row["page_views"]) for row in rows(tmp_path, "tumbling")}
+
+    site.batch(*visits(*hosts)).batch(Event(11, host="z"))
+    assert found() == rows_before
+    others = {row for row in site.batch(Event(9, host="b")) and found() if row[1]}
+    assert found() - others == rows_again
+    assert sum(row[2] for row in found()) == len(hosts) + 1
+    assert_conserved(tmp_path)
+
+
 @pytest.mark.parametrize("seed", drawn(range(20), 2))
 def test_a_window_has_its_largest_values_and_one_row_for_all_others(seed: int, tmp_path: Path) -> None:
     draw = Random(f"{SEED} {seed}")

@@ -32,13 +32,20 @@ def test_dimensions_come_back_and_leave_reports_without_them_as_they_were() -> N
         "seats": {"path": "a.b", "type": "integer"},
         "hour": {"sql": "hour(event_time)", "zone": "Asia/Tokyo"},
         "owner": {"path": "owner", "personal": True},
+        "term": {"path": "term", "top": 9},
     }
-    reports = {"one": {"keys": ["seats", "user_id", "hour", "owner"]}, "other": {"keys": ["hour"]}, "plain": {}}
+    reports = {
+        "one": {"keys": ["seats", "user_id", "hour", "owner"]},
+        "other": {"keys": ["hour"]},
+        "terms": {"keys": ["hour", "term"]},
+        "plain": {},
+    }
     opening = Opening(Settings(dimensions=dimensions, reports=reports).policy(), {})  # type: ignore[arg-type]
     assert Opening.from_text(opening.to_text()) == opening
     told = {report["name"]: report for report in json.loads(opening.to_text())["policy"]["reports"]}
     assert [each["name"] for each in told["one"]["dimensions"]] == ["hour", "owner", "seats"]
     assert [each.get("personal") for each in told["one"]["dimensions"]] == [None, True, None]
+    assert [each.get("top") for each in told["terms"]["dimensions"]] == [None, 9]
     assert "dimensions" not in told["plain"]
 
 

@@ -51,7 +51,10 @@ BREAKS = {
     "another of two equal values has a row": (swapped, "plan None has a row, but its 2 page_views in panes are"),
     "and the first has none": (swapped, "plan 'c' is among all others, but its 2 page_views in panes are number 2"),
     "a value has a row that is too small": (change({"plan": "c"}, plan="d"), "plan 'd' has a row, but its 1 "),
-    "others are fewer": (change(OTHERS, plan_others=2), "shows 2 other values of plan, but its panes have 3"),
+    "others are fewer": (
+        change(OTHERS, plan_others=2),
+        "of all other values of plan is of 2 values, but its panes have 3",
+    ),
     "others have other events": (
         change(OTHERS, page_views=5),
         "of all other values of plan shows 5 page_views, but its panes and corrections have 4",
@@ -64,7 +67,7 @@ BREAKS = {
     "a value too few": (drop(plan="c"), "shows 1 value of plan, and 1 row of all others, which does not fit"),
     "others are larger": (
         change(OTHERS, page_views=7),
-        "shows 7 page_views of 3 other values of plan, of which one has more than the 2 of a value that has a row",
+        "shows 7 page_views of 3 values of plan in all others, of which one has more than the 2 of a row",
     ),
 }
 
@@ -77,10 +80,10 @@ def test_a_row_that_is_not_of_the_largest_or_of_all_others_is_reported(name: str
 
 
 def test_a_window_without_panes_must_fit_its_top(warehouse: Path) -> None:
-    """The panes are gone, as after a compaction of closed windows, so that only the rows tell."""
+    """The panes are gone, as after a compaction of closed windows, so that only the rows are left."""
     alter(warehouse, "panes", lambda _: [])
     alter(warehouse, "plans", change(OTHERS, page_views=7))
-    assert any("of which one has more than the 2 of a value" in found for found in violations(warehouse))
+    assert any("of which one has more than the 2 of a row" in found for found in violations(warehouse))
 
 
 @pytest.mark.jvm

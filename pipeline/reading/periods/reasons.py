@@ -46,8 +46,8 @@ class Reasons:
         limited = next((one for report in self.sources.timed for one in report.limited if one.name in keys), None)
         if limited:
             return (
-                f"{what} by {names} are not known: a window has the {limited.top} largest values of {limited.name}, "
-                "and other values in one row. Read the report, or add a dimension without a top"
+                f"{what} by {names} are not known: a window has only the largest values of {limited.name}, "
+                "and all others in one row. Read the report, or add a dimension without a top"
             )
         return f"no report has {what} by {names}: add a report with the {'keys' if ' ' in names else 'key'} {names}"
 

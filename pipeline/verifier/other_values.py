@@ -27,7 +27,7 @@ SELECT * FROM (SELECT start_ms, end_ms, sum({flag}) AS other_rows,
 FROM {table} GROUP BY start_ms, end_ms) AS counts
 WHERE unfit > 0 OR shown_values > {top} OR (other_rows > 0 AND shown_values < {top}) ORDER BY start_ms, end_ms
 """
-# Of all others at least one value has as many as they have on average.
+# At least one of all others has as many events as they have on average.
 _LEAST_SQL: Final = """
 SELECT least.*, others.count_of_others, others.number_of_others FROM (
   SELECT start_ms, end_ms, min(count_of_value) AS least_shown FROM (
@@ -75,7 +75,7 @@ def ranking_count(report: Report) -> str:
 
 
 def check_fit(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
-    """Checks that a window has at most `top` values, and all others only in addition, none of them larger."""
+    """Checks that a window has at most `top` values, all others only in addition, and no larger value among them."""
     for dimension in limited_dimensions(result.report):
         count, named = ranking_count(result.report), {"name": dimension.name, "table": result.table}
         windows = _WINDOWS_SQL.format(**named, flag=result.flags[dimension.name], top=dimension.top)
@@ -97,6 +97,6 @@ def _larger(result: PublishedReport, dimension: Dimension, row: Row) -> str:
     """Returns the sentence on a window in which a value without a row has more events than one with a row."""
     count = ranking_count(result.report)
     return (
-        f"{result.place_of(row)} shows {row['count_of_others']} {count} of {row['number_of_others']} other values of "
-        f"{dimension.name}, of which one has more than the {row['least_shown']} of a value that has a row"
+        f"{result.place_of(row)} shows {row['count_of_others']} {count} of {counted(row['number_of_others'], 'value')} "
+        f"of {dimension.name} in all others, of which one has more than the {row['least_shown']} of a row"
     )
