@@ -59,3 +59,17 @@ def test_a_value_that_may_be_among_all_others_is_unknown_and_never_0(page: Serve
         views = asked(page, plan=value)["figures"]["page_views"]
         assert (views["value"], views["state"]) == (None, "unknown")
         assert "a window has only the largest values of plan, and all others in one row" in views["reason"]
+
+
+def test_a_list_is_about_unless_no_value_can_be_missing(page: Served) -> None:
+    """The second window has no row of a, the first and the third no row of c."""
+    found = asked(page)["breakdowns"]["plan"]
+    assert [(row["key"], row["page_views"]) for row in found["rows"]] == [("b", 16), ("a", 13), ("c", 5)]
+    assert (found["rest"], found["rest_rows"]) == ({"page_views": 7, "clicks": 0}, 1)
+    assert found["about"].keys() == {"page_views", "clicks"}
+    words = text_of(page.get(f"/?{PERIOD}").text)
+    assert "page views (about)" in words
+    assert "at least 1 other: 7" in words
+    lines = page.get(f"/traffic.csv?{PERIOD}").text.splitlines()
+    exact = lines[0].split(",").index("exact")
+    assert {line.split(",")[exact] for line in lines if line.startswith("plan,b,")} == {"false"}

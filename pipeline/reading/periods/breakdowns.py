@@ -98,4 +98,4 @@ def _by_text(
 def _breakdown(top: Top, coverage: Coverage) -> Breakdown:
     rows = [Listed(key, dict(values)) for key, values in top.rows]
     rest = {name: total - sum(values[name] for _, values in top.rows) for name, total in top.totals.items()}
-    return Breakdown(rows, rest, top.values - len(rows), coverage)
+    return Breakdown(rows, rest, top.values - len(rows), coverage, is_about=top.is_about)

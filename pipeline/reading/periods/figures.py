@@ -101,6 +101,8 @@ class Breakdown:
     coverage: Coverage
     has_overlap: bool = False
     """Whether a column is a number of users, who may be in several rows: such columns are not in `rest`."""
+    is_about: bool = False
+    """Whether the numbers of rows are at least those, and a value may be missing, because windows have a `top`."""
 
 
 def coverage_of(tiling: Tiling, reason: str = "") -> Coverage:

@@ -83,15 +83,16 @@ class Sources:
     progress: Mapping[str, ReportProgress] = field(default_factory=dict)
     """By the name of the report."""
 
-    def with_keys(self, keys: Collection[str], measure: str = "") -> list[WindowLevel]:
+    def with_keys(self, keys: Collection[str], measure: str = "", listed: str = "") -> list[WindowLevel]:
         """Returns the levels whose rows have each value of these keys, and the measure; rather without further keys.
 
-        A value of a dimension with a `top` may be in the row of all others, which would count as 0.
+        A value of a dimension with a `top` may be in the row of all others, where it would count as 0: rows have such a
+        dimension as a key only if its values are `listed`.
         """
         found = [
             report
             for report in self.timed
-            if {*keys} <= {*report.keys} - {each.name for each in report.limited}
+            if {*keys} <= {*report.keys} - {each.name for each in report.limited if each.name != listed}
             and (not measure or measure in report.measures)
         ]
         exact = [report for report in found if len(report.keys) == len(keys)]

@@ -10,6 +10,7 @@ from deltalake import DeltaTable
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.instants import moment, ms_of
 from tidemark.pipeline.reading.periods.filters import Only
+from tidemark.pipeline.reading.periods.limited_lists import is_limited, limited_columns, listed, listed_sql
 from tidemark.pipeline.reading.periods.period_sources import COUNTS, EXIT_PAGE, Visits
 from tidemark.pipeline.reading.periods.store import Runs, Top, VisitSums
 from tidemark.pipeline.reading.periods.tiling import WindowLevel, WindowRun
@@ -122,6 +123,9 @@ class PeriodTables:
 
     def top(self, runs: Runs, key: str, most: int, only: Only) -> Top:
         """Returns the `most` values of a key with the most page views, then clicks."""
+        if is_limited(runs, key):
+            sql = listed_sql(_ROWS, most, is_filtered=bool(only))
+            return listed(self._rows(sql, runs, limited_columns(key), only), most)
         selected = (f"CAST({key} AS VARCHAR) AS key", *COUNTS)
         order = ", ".join(f"{name} DESC" for name in COUNTS)
         totals = ", ".join(f"CAST(sum({name}) OVER () AS BIGINT) AS total_{name}" for name in COUNTS)

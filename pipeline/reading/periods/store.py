@@ -43,7 +43,9 @@ class Top:
     totals: Mapping[str, int]
     """Sums over all values."""
     values: int
-    """Number of values."""
+    """Number of values; at least, if the list is about."""
+    is_about: bool = False
+    """Whether windows have only the largest values: then numbers are at least those, and a value may be missing."""
 
 
 class Store(Protocol):

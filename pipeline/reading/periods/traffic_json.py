@@ -92,11 +92,15 @@ def _bar(bar: Bar, period: Period) -> Json:
 
 def _breakdown(breakdown: Breakdown, period: Period) -> Json:
     overlap = {"visitors": "estimates, and a visitor may be in several rows"} if breakdown.has_overlap else {}
+    about = (
+        dict.fromkeys(breakdown.rest, "at least: windows have only the largest values") if breakdown.is_about else {}
+    )
     return {
         "rows": [{"key": row.key, **row.values} for row in breakdown.rows],
         "rest": dict(breakdown.rest),
         "rest_rows": breakdown.rest_rows,
         **({"overlap": overlap} if overlap else {}),
+        **({"about": about} if about else {}),
         **_coverage(breakdown.coverage, period),
     }
 

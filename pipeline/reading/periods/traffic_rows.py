@@ -84,7 +84,8 @@ def _breakdown_rows(breakdown: Json, shared: Json) -> Iterator[Json]:
     for listed in breakdown["rows"]:
         numbers = {measure: value for measure, value in listed.items() if measure != "key"}
         for measure, value in numbers.items():
-            exact = {"exact": False} if measure in breakdown.get("overlap", {}) else {}
+            is_about = measure in breakdown.get("overlap", {}) or measure in breakdown.get("about", {})
+            exact = {"exact": False} if is_about else {}
             yield {**shared, **exact, "key": listed["key"], "measure": measure, "value": value}
     if breakdown["rest_rows"]:
         for measure, value in breakdown["rest"].items():

@@ -88,7 +88,7 @@ class WindowFigures:
 
     def by(self, key: str) -> Sequence[WindowLevel]:
         """Returns the levels whose rows have a key, and the keys of the filters."""
-        return self.sources.with_keys({*self.asked.only, key})
+        return self.sources.with_keys({*self.asked.only, key}, listed="" if key in self.asked.only else key)
 
     def unknown_by(self, *keys: str) -> str:
         """Returns the sentence for page views by the filters and further keys, of which no report has rows."""

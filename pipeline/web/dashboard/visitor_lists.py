@@ -101,7 +101,7 @@ def _list(
     return VisitorList(
         name=name,
         title=_TITLES.get(name) or sentence_case(words(name)),
-        measure=words(measure),
+        measure=words(measure) + (" (about)" if "about" in breakdown else ""),
         rows=[
             ListRow(
                 row["key"],
@@ -130,7 +130,8 @@ def _measure(breakdown: Mapping[str, Any]) -> str:
 def _rest(breakdown: Mapping[str, Any], measure: str) -> str:
     if not breakdown["rest_rows"]:
         return ""
-    return f"{counted(breakdown['rest_rows'], 'other')}: {breakdown['rest'].get(measure, 0):,}"
+    least = "at least " if "about" in breakdown else ""
+    return f"{least}{counted(breakdown['rest_rows'], 'other')}: {breakdown['rest'].get(measure, 0):,}"
 
 
 def _address(by: str, key: str | None, only: Mapping[str, str], to: Callable[..., str]) -> str:
