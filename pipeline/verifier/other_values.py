@@ -19,26 +19,26 @@ LEFT JOIN (SELECT start_ms AS _start, end_ms AS _end, {name} AS _value, 1 AS _ha
 ON _placed.start_ms = {alias}._start AND _placed.end_ms = {alias}._end AND ({each} IS NULL) = ({alias}._value IS NULL)
   AND coalesce(CAST({each} AS STRING), '') = coalesce(CAST({alias}._value AS STRING), '')"""
 _WINDOWS_SQL: Final = """
-SELECT * FROM (SELECT start_ms, end_ms, sum({flag}) AS other_rows,
+SELECT * FROM (SELECT start_ms, end_ms, sum({flag}) AS _other_rows,
   sum(CASE WHEN {name}_others IS NULL OR {name}_others < 0 OR ({flag} = 1 AND {name} IS NOT NULL) THEN 1 ELSE 0 END)
-    AS unfit,
+    AS _unfit,
   count(DISTINCT CASE WHEN {flag} = 0 THEN {name} END) + max(CASE WHEN {flag} = 0 AND {name} IS NULL THEN 1 ELSE 0 END)
-    AS shown_values
-FROM {table} GROUP BY start_ms, end_ms) AS counts
-WHERE unfit > 0 OR shown_values > {top} OR (other_rows > 0 AND shown_values < {top}) ORDER BY start_ms, end_ms
+    AS _shown_values
+FROM {table} GROUP BY start_ms, end_ms) AS _counts
+WHERE _unfit > 0 OR _shown_values > {top} OR (_other_rows > 0 AND _shown_values < {top}) ORDER BY start_ms, end_ms
 """
 # At least one of all others has as many events as they have on average.
 _LEAST_SQL: Final = """
-SELECT least.*, others.count_of_others, others.number_of_others FROM (
-  SELECT start_ms, end_ms, min(count_of_value) AS least_shown FROM (
-    SELECT start_ms, end_ms, {name}, sum({count}) AS count_of_value FROM {table} WHERE {flag} = 0
+SELECT _least.*, _others._count_of_others, _others._number_of_others FROM (
+  SELECT start_ms, end_ms, min(_count_of_value) AS _least_shown FROM (
+    SELECT start_ms, end_ms, {name}, sum({count}) AS _count_of_value FROM {table} WHERE {flag} = 0
     GROUP BY start_ms, end_ms, {name}
-  ) AS counts GROUP BY start_ms, end_ms
-) AS least JOIN (
-  SELECT start_ms AS _start, end_ms AS _end, sum({count}) AS count_of_others, sum({name}_others) AS number_of_others
+  ) AS _counts GROUP BY start_ms, end_ms
+) AS _least JOIN (
+  SELECT start_ms AS _start, end_ms AS _end, sum({count}) AS _count_of_others, sum({name}_others) AS _number_of_others
   FROM {table} WHERE {flag} = 1 GROUP BY start_ms, end_ms
-) AS others ON start_ms = _start AND end_ms = _end
-WHERE count_of_others > least_shown * number_of_others ORDER BY start_ms, end_ms
+) AS _others ON start_ms = _start AND end_ms = _end
+WHERE _count_of_others > _least_shown * _number_of_others ORDER BY start_ms, end_ms
 """
 
 
@@ -88,15 +88,15 @@ def check_fit(tables: WarehouseSnapshot, result: PublishedReport, finding: Findi
 def _unfit(result: PublishedReport, dimension: Dimension, row: Row) -> str:
     """Returns the sentence on a window whose rows do not fit a `top`."""
     return (
-        f"{result.place_of(row)} shows {counted(row['shown_values'], 'value')} of {dimension.name}, and "
-        f"{counted(row['other_rows'], 'row')} of all others, which does not fit a top of {dimension.top}"
+        f"{result.place_of(row)} shows {counted(row['_shown_values'], 'value')} of {dimension.name}, and "
+        f"{counted(row['_other_rows'], 'row')} of all others, which does not fit a top of {dimension.top}"
     )
 
 
 def _larger(result: PublishedReport, dimension: Dimension, row: Row) -> str:
     """Returns the sentence on a window in which a value without a row has more events than one with a row."""
-    count = ranking_count(result.report)
+    count, others = ranking_count(result.report), counted(row["_number_of_others"], "value")
     return (
-        f"{result.place_of(row)} shows {row['count_of_others']} {count} of {counted(row['number_of_others'], 'value')} "
-        f"of {dimension.name} in all others, of which one has more than the {row['least_shown']} of a row"
+        f"{result.place_of(row)} shows {row['_count_of_others']} {count} of {others} of "
+        f"{dimension.name} in all others, of which one has more than the {row['_least_shown']} of a row"
     )

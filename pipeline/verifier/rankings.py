@@ -14,25 +14,25 @@ from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
 
 _WHOLE_SQL: Final = "pane_start >= start_ms AND end_ms <= {watermark} AND end_ms > {removed} AND {is_whole}"
 _RANKED_SQL: Final = """
-{with_sums}, counts AS (
-  SELECT start_ms, end_ms, {each} AS value, max({flag}) AS is_other, CAST(sum({count}) AS BIGINT) AS count_of_value
+{with_sums}, _counts AS (
+  SELECT start_ms, end_ms, {each} AS _value, max({flag}) AS _is_other, CAST(sum({count}) AS BIGINT) AS _count_of_value
   FROM placed WHERE {whole} GROUP BY start_ms, end_ms, {each}
-), ranked AS (
-  SELECT *, rank() OVER (PARTITION BY start_ms, end_ms ORDER BY count_of_value DESC, value NULLS LAST) AS place
-  FROM counts
+), _ranked AS (
+  SELECT *, rank() OVER (PARTITION BY start_ms, end_ms ORDER BY _count_of_value DESC, _value NULLS LAST) AS _place
+  FROM _counts
 )
-SELECT * FROM ranked WHERE (is_other = 1) <> (place > {top}) ORDER BY start_ms, end_ms, place
+SELECT * FROM _ranked WHERE (_is_other = 1) <> (_place > {top}) ORDER BY start_ms, end_ms, _place
 """
 _NUMBERS_SQL: Final = """
 {with_sums} SELECT * FROM (
-  SELECT {cell}, max(actual) AS actual, count(DISTINCT value) + max(is_null) AS expected FROM (
-    SELECT {uncommented}{name}_others AS actual, CAST(NULL AS {type}) AS value, 0 AS is_null
+  SELECT {cell}, max(actual) AS actual, count(DISTINCT _value) + max(_is_null) AS expected FROM (
+    SELECT {uncommented}{name}_others AS actual, CAST(NULL AS {type}) AS _value, 0 AS _is_null
     FROM {table} JOIN windows ON start_ms = a AND end_ms = b WHERE {flag} = 1 AND has_panes = 1 AND {is_whole}
     UNION ALL
     SELECT {uncommented}NULL, {each}, CASE WHEN {each} IS NULL THEN 1 ELSE 0 END FROM placed
     WHERE {flag} = 1 AND {whole}
   ) AS both GROUP BY {cell}
-) AS numbers WHERE actual IS DISTINCT FROM expected ORDER BY start_ms, end_ms
+) AS _numbers WHERE actual IS DISTINCT FROM expected ORDER BY start_ms, end_ms
 """
 
 
@@ -66,10 +66,10 @@ def _sql(text: str, tables: WarehouseSnapshot, result: PublishedReport, dimensio
 def _misplaced(result: PublishedReport, dimension: Dimension, row: Row) -> str:
     """Returns the sentence on a value with a row although others are larger, or without one although it is large."""
     count = ranking_count(result.report)
-    found = "is among all others" if row["is_other"] else "has a row"
+    found = "is among all others" if row["_is_other"] else "has a row"
     return (
-        f"{result.place_of(row)}: {dimension.name} {row['value']!r} {found}, but its {row['count_of_value']} {count} "
-        f"in panes are number {row['place']}, and the top is {dimension.top}"
+        f"{result.place_of(row)}: {dimension.name} {row['_value']!r} {found}, but its {row['_count_of_value']} {count} "
+        f"in panes are number {row['_place']}, and the top is {dimension.top}"
     )
 
 

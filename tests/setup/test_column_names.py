@@ -21,6 +21,7 @@ MODULES: Final = (
     *(ROOT / "verifier" / f"{name}.py" for name in ("queries", "periodic_sums", "session_sums", "count_windows")),
     *(ROOT / "verifier" / f"{name}.py" for name in ("distinct_users", "event_times", "aligned_windows", "result_sums")),
     *(ROOT / "verifier" / f"{name}.py" for name in ("conservation", "fired_windows", "measured_fields")),
+    *(ROOT / "verifier" / f"{name}.py" for name in ("other_values", "rankings")),
     *(ROOT / "amend" / f"{name}.py" for name in ("finality", "watermark_reset")),
     ROOT / "reading" / "table_reader.py",
     *(ROOT / "web" / "pages" / f"{name}.py" for name in ("window_sums", "top_lists")),
