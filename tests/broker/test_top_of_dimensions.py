@@ -27,7 +27,8 @@ SECTIONS: Final[dict[str, Any]] = {
     "time": {"bound": "0s", "allowed_lateness": "5s", "idle_timeout": "1h", "max_future_skew": "1h"},
     "window": {"size": "10s"},
     "dimensions": {"plan": {"path": "traits.plan", "top": 2}},
-    "reports": {"plans": {"keys": ["plan"]}, "site": {}},
+    "measures": {"second": {"quantiles": "second", "at": [0.5]}},
+    "reports": {"plans": {"keys": ["plan"], "measures": ["page_views", "second"]}, "site": {}},
 }
 #  the window [0 s, 10 s) fires with the event at 12 s, again with two late events of c, and closes with that at 16 s
 STEPS: Final = (
@@ -44,7 +45,7 @@ AGAIN: Final = {("a", 0, 3), ("c", 0, 3), (None, 2, 3)}
 def record(second: int, plan: str | None) -> Raw:
     traits = {"traits": {"plan": plan}} if plan else {}
     time = second * 1_000
-    event = {"event_type": "visit", "user_id": "ann", "page_url": "/", "event_time": time, **traits}
+    event = {"event_type": "visit", "user_id": "ann", "page_url": "/", "event_time": time, "second": second, **traits}
     return Raw(json.dumps(event).encode(), timestamp_ms=time)
 
 
@@ -52,6 +53,13 @@ def first_window(settings: Settings) -> set[tuple[Any, ...]]:
     """Returns the rows of the window [0 s, 10 s): value, number of others, visits."""
     found = (row for row in rows(settings.warehouse, "plans") if milliseconds(row["window_end"]) == 10_000)
     return {(row["plan"], row["plan_others"], row["page_views"]) for row in found}
+
+
+def median_of_others(settings: Settings) -> float:
+    """Returns the median of the seconds of all other values in the window [0 s, 10 s)."""
+    found = (row for row in rows(settings.warehouse, "plans") if milliseconds(row["window_end"]) == 10_000)
+    (median,) = (row["second_p50"] for row in found if row["plan_others"])
+    return float(median)
 
 
 def test_late_events_change_which_values_are_the_largest(
@@ -63,8 +71,10 @@ def test_late_events_change_which_values_are_the_largest(
     with open_service(settings, now=Clock(LATER)) as service:
         take(service, broker, topic, sent[:2])
         assert first_window(settings) == FIRED
+        assert median_of_others(settings) == 6
         take(service, broker, topic, sent[2:3])
         assert first_window(settings) == AGAIN
+        assert median_of_others(settings) == 5
         assert_conserved(settings.warehouse)
     with open_service(settings, now=Clock(LATER)) as service:
         take(service, broker, topic, sent[3:])
