@@ -33,7 +33,7 @@ TESTS = $(RUN) pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: setup $(CLASSES) ## run the tests, with a real Spark and a real Kafka; ARGS=... are passed to pytest
 	$(TESTS) -m "not long and not nightly" $(ARGS)
 
-test-all: setup $(CLASSES) ## also run every other long test of crashes, browsers and executors; CI runs this
+test-all: setup $(CLASSES) ## also run every third long test of crashes, browsers and executors; CI runs this
 	$(TESTS) -m "not nightly" $(ARGS)
 
 FAST = pytest -n auto -m "not jvm and not broker and not slow"

@@ -77,7 +77,7 @@ def pytest_report_header() -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks each test by the fixtures that it requests and by the time of its file; the longest files start first.
 
-    Of the long tests of a file every other one takes its turn, but the first finders of mutants always run.
+    Of the long tests of a file every third one takes its turn, but the first finders of mutants always run.
     """
     seconds = durations.kept()
     items.sort(key=lambda item: -seconds.get(durations.file_of(item.nodeid), 0))

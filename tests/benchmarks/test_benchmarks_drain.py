@@ -71,7 +71,7 @@ def test_the_warm_up_ends_with_a_slice_so_that_every_slice_after_it_counts(capsy
 @pytest.mark.jvm
 @pytest.mark.broker
 @pytest.mark.long
-@in_turn(1, 2)
+@in_turn(3, 4)
 def test_a_small_drain_is_measured_verified_and_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in SMALL_DRIVER.items():
         monkeypatch.setenv(name, value)

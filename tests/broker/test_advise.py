@@ -61,7 +61,7 @@ def lived(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path) -> Ca
     return live
 
 
-@in_turn(0, 2)
+@in_turn(2, 4)
 def test_what_is_foretold_for_a_bound_comes_true_with_it(lived: Callable[[int], Path]) -> None:
     now = lived(BOUND_S)
     foretold = {one.bound_ms // 1000: one for one in outcomes_of(str(now), [bound * 1000 for bound in OTHERS_S])[0]}

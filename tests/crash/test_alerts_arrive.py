@@ -55,7 +55,7 @@ ABSENT_WHEN_WELL = re.compile(r"certificate|last_error|unpublished_since|tidemar
 @pytest.mark.jvm
 @pytest.mark.long
 @NEEDS_FAULTS
-@in_turn(1, 2)
+@in_turn(3, 4)
 def test_a_failure_of_store_broker_or_engine_fires_its_alert_and_no_other(tmp_path: Path) -> None:
     with watched(tmp_path, MANY) as (stage, process):
         stage.excused += ("TidemarkDown",)  # on a busy machine an answer to Prometheus may take more than its second

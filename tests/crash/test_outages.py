@@ -112,7 +112,7 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
 @pytest.mark.broker
 @pytest.mark.jvm
 @pytest.mark.long
-@in_turn(0, 2)
+@in_turn(2, 4)
 def test_a_service_survives_every_outage_reports_it_and_catches_up(watched: Watched) -> None:
     a_broker_that_does_not_answer(watched)
     a_store_that_is_away(watched)

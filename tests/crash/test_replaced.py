@@ -86,7 +86,7 @@ def site(broker: Cluster, make_topic: Callable[..., str], tmp_path: Path) -> Ite
 
 
 @pytest.mark.long
-@in_turn(1, 2)
+@in_turn(1, 4)
 def test_a_service_that_was_frozen_wakes_up_replaced_and_a_signal_ends_its_successor_after_the_batch_in_hand(
     site: Site,
 ) -> None:

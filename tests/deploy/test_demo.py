@@ -30,7 +30,7 @@ SHOWN: Final = (r'id="traffic-table"', "late", "malformed")
 @pytest.mark.jvm
 @pytest.mark.broker
 @pytest.mark.long
-@in_turn(1, 2)
+@in_turn(1, 4)
 def test_the_demo_ends_with_the_truth_and_leaves_its_page_and_its_warehouse(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

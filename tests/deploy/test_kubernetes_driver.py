@@ -64,7 +64,7 @@ def test_the_driver_of_dev_reads_a_topic_into_its_own_disk(
 
 
 @pytest.mark.long
-@in_turn(0, 2)
+@in_turn(0, 4)
 def test_the_driver_of_production_works_on_an_object_store_with_executors_of_its_image(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,7 +61,7 @@ EVENTS = [
 ]
 
 
-@in_turn(1, 2)
+@in_turn(1, 4)
 def test_the_page_leads_from_the_wheel_to_right_windows(
     broker: Cluster, wheel_environment: Path, tmp_path: Path
 ) -> None:

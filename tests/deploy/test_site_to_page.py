@@ -58,7 +58,7 @@ VISITS = 1
 @pytest.mark.jvm
 @pytest.mark.broker
 @pytest.mark.long
-@in_turn(0, 2)
+@in_turn(2, 4)
 def test_who_visits_is_on_the_dashboard_and_the_commands_of_the_first_hour_work(tmp_path: Path) -> None:
     here = Here(tmp_path)
     warehouse = Path(here.variables("tidemark")["TIDEMARK_WAREHOUSE"])

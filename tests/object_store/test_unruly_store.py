@@ -24,7 +24,7 @@ pytestmark = pytest.mark.broker
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("pairs", [pytest.param(1, marks=in_turn(1, 2)), pytest.param(4, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("pairs", [pytest.param(1, marks=in_turn(1, 4)), pytest.param(4, marks=pytest.mark.nightly)])
 def test_two_services_that_start_seconds_apart_on_an_unruly_store_count_every_event_once(
     broker: Cluster, make_topic: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pairs: int
 ) -> None:

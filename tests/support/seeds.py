@@ -12,6 +12,7 @@ import pytest
 # Workers inherit the environment of the process that starts them.
 SEED: Final = int(os.environ.setdefault("TESTS_SEED", str(secrets.randbelow(1_000_000))))
 """`TESTS_SEED=<number> make test-all` repeats a run."""
+_TURNS: Final = 3
 _PARAMETERS: Final = type(pytest.param())
 
 
@@ -33,8 +34,8 @@ def in_turn(number: int, of: int, seed: int = SEED) -> pytest.MarkDecorator:
 
 
 def turn(file: str, number: int, seed: int = SEED) -> pytest.MarkDecorator:
-    """Returns the mark of the `number`-th long test of a file: CI runs every other one, the night runs all."""
-    return _mark(is_drawn=(crc32(f"{seed} {file}".encode()) + number) % 2 == 0)
+    """Returns the mark of the `number`-th long test of a file: CI runs every third one, the night runs all."""
+    return _mark(is_drawn=(crc32(f"{seed} {file}".encode()) + number) % _TURNS == 0)
 
 
 def _marked(value: Any, mark: pytest.MarkDecorator) -> Any:

@@ -85,7 +85,7 @@ def bounds(table: DeltaTable) -> dict[str, object]:
     return {name: value for name, value in statistics.items() if value is not None}
 
 
-@in_turn(0, 2)
+@in_turn(0, 4)
 # To shrink an example would take minutes of Spark.
 @settings(max_examples=2, deadline=None, phases=[Phase.generate])
 @given(batches, FOLDERS)

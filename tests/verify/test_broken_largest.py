@@ -87,6 +87,7 @@ def test_a_window_without_panes_must_fit_its_top(warehouse: Path) -> None:
 
 
 @pytest.mark.jvm
+@pytest.mark.nightly  # `test_on_spark` has samples
 def test_spark_finds_what_data_fusion_finds(warehouse: Path) -> None:
     assert spark_reader().call(on_spark, warehouse, RESULTS).violation_count == 0
     alter(warehouse, "plans", swapped)
