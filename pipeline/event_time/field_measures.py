@@ -5,7 +5,7 @@ number, has more digits, or is too large is no value, as is null.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from functools import cache
@@ -165,8 +165,16 @@ class FieldMeasure:
                 parts, display = [self._number_part(next(names)), self._count_part(next(names))], Display.AVERAGE
             case _:
                 parts, display = [self._number_part(next(names))], Display.EXACT
-        measure = Measure(self.name, tuple(parts), display, by, self.states, digits=self.digits, is_anywhere=True)
-        return replace(measure, quantile=self.quantile)
+        return Measure(
+            self.name,
+            tuple(parts),
+            display,
+            by,
+            self.states,
+            digits=self.digits,
+            quantile=self.quantile,
+            is_anywhere=True,
+        )
 
     def parts_of(self, value: Any, time: int, sketch_of: Callable[[Iterable[str]], bytes]) -> list[Any]:
         """Returns its parts of one event, given its value in a fold and its time in milliseconds.
@@ -176,7 +184,8 @@ class FieldMeasure:
         if self.function is Function.UNIQUE:
             return [sketch_of([] if value is None else [value])]
         if self.function is Function.QUANTILES:
-            return [ddsketch.sketch_of([] if value is None else [int(value)], [] if value is None else [1])]
+            buckets = [] if value is None else [int(value)]
+            return [ddsketch.sketch_of(buckets, [1] * len(buckets))]
         join = _JOINS.get(self.function, Join.SUM)
         if self.function.is_of_text:
             return [_NO_TEXT[join] if value is None else f"{time:0{TIME_DIGITS}d} {value}"]

@@ -74,7 +74,7 @@ class TableHandles:
         self._handles[LEDGER.name] = newest
 
     def _log_states(self) -> LogStates:
-        """Returns the states of the logs, but of those that are local, and did not change just now."""
+        """Returns the states of the logs that are local and did not change just now."""
         states: LogStates = {}
         for name in self._handles:
             log = log_of(self.warehouse, name)

@@ -1,6 +1,6 @@
 """Different values of fields: about as many as in the sketches of panes and corrections, in windows of every kind."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final, assert_never
 
@@ -41,13 +41,35 @@ SELECT {of_panes}, actual, expected FROM of_panes JOIN of_table ON {same}
 
 def check(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
     """Compares each row that has its panes; other checks report rows that are missing."""
+    check_sketches(tables, result, finding, Function.UNIQUE, (_differing, _difference))
+
+
+def check_sketches(
+    tables: WarehouseSnapshot,
+    result: PublishedReport,
+    finding: Finding,
+    function: Function,
+    compared: tuple[Callable[[Row], list[int] | None], Callable[[PublishedReport, str, Row], str]],
+) -> None:
+    """Compares what is published of the sketches of a function with panes and corrections, where rows have panes.
+
+    `compared` are a function that returns None for a row of `actual` and `expected` (see `windows_of`) without a
+    difference, and one that returns the sentence on a difference, given the name of the measure.
+    """
+    differing, difference = compared
     for part in stored_parts(result.report):
-        if part.function is Function.UNIQUE:
-            _, rows = tables.compare(values_sql(tables, result, part), _differing)
-            finding.report_rows(rows, partial(_difference, result, part.measure))
+        if part.function is function:
+            _, rows = tables.compare(_values_sql(tables, result, part), differing)
+            finding.report_rows(rows, partial(difference, result, part.measure))
 
 
-def values_sql(tables: WarehouseSnapshot, result: PublishedReport, part: StoredPart) -> str:
+def windows_of(row: Row) -> list[list[bytes]]:
+    """Returns the sketches of each window in `expected`, which has lists of them if equal rows are possible."""
+    sketches = [each for each in row["expected"] if each is not None]
+    return sketches if isinstance(sketches[0], list) else [sketches]
+
+
+def _values_sql(tables: WarehouseSnapshot, result: PublishedReport, part: StoredPart) -> str:
     """Returns SQL of rows with `actual`, a list of published values, and `expected`, a list of sketches or of lists."""
     named = {"name": part.published, "column": part.column, "table": result.table}
     match result.report.windows:
@@ -83,8 +105,7 @@ def _difference(result: PublishedReport, name: str, row: Row) -> str:
 
 def _differing(row: Row) -> list[int] | None:
     """Returns the numbers of values of a row's panes, None if there is a published number near each of them."""
-    sketches = [each for each in row["expected"] if each is not None]
-    expected = sorted(map(union, sketches if isinstance(sketches[0], list) else [sketches]))
+    expected = sorted(map(union, windows_of(row)))
     left = iter(_numbers(row))
     is_near = all(any(abs(found - number) <= number // ROUNDING for found in left) for number in expected)
     return None if is_near else expected

@@ -1,6 +1,5 @@
 """Dimensions with a `top`: which row of the table has a value, and which rows a window may have of them."""
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
@@ -63,11 +62,6 @@ def uncut_sql(result: PublishedReport, rows: str) -> str:
     return f"SELECT _rows.*{columns} FROM ({rows}) AS _rows" if columns else rows
 
 
-def limited_dimensions(report: Report) -> Iterator[Dimension]:
-    """Yields the dimensions that have a `top`."""
-    return (dimension for dimension in report.dimensions if dimension.top)
-
-
 def ranking_count(report: Report) -> str:
     """Returns the count that ranks values: the first of visits, clicks and events that the report has."""
     measures = [name for name in (c.PAGE_VIEWS, c.CLICKS) if name in report.measures]
@@ -76,7 +70,7 @@ def ranking_count(report: Report) -> str:
 
 def check_fit(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
     """Checks that a window has at most `top` values, all others only in addition, and no larger value among them."""
-    for dimension in limited_dimensions(result.report):
+    for dimension in result.report.limited:
         count, named = ranking_count(result.report), {"name": dimension.name, "table": result.table}
         windows = _WINDOWS_SQL.format(**named, flag=result.flags[dimension.name], top=dimension.top)
         finding.report_rows(tables.ask(windows), partial(_unfit, result, dimension))

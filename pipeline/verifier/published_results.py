@@ -83,7 +83,7 @@ class PublishedReport(PublishedResult):
     @property
     def flags(self) -> dict[str, str]:
         """By dimension with a `top`, the column that is 1 in the rows of all other values and else 0."""
-        return {dimension.name: f"_{dimension.name}_is_other" for dimension in self.report.dimensions if dimension.top}
+        return {dimension.name: f"_{dimension.name}_is_other" for dimension in self.report.limited}
 
     @property
     def table(self) -> str:

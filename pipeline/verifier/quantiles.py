@@ -8,8 +8,7 @@ from functools import partial
 from typing import Final
 
 from tidemark.pipeline.event_time.field_measures import FieldMeasure, Function
-from tidemark.pipeline.verifier.distinct_values import values_sql
-from tidemark.pipeline.verifier.measured_fields import stored_parts
+from tidemark.pipeline.verifier.distinct_values import check_sketches, windows_of
 from tidemark.pipeline.verifier.published_results import PublishedReport
 from tidemark.pipeline.verifier.verification import Finding, Row
 from tidemark.pipeline.verifier.warehouse_snapshot import WarehouseSnapshot
@@ -22,10 +21,7 @@ _EACH: Final = 64
 
 def check(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
     """Compares the sketch of each row that has its panes; other checks report rows that are missing."""
-    for part in stored_parts(result.report):
-        if part.function is Function.QUANTILES:
-            _, rows = tables.compare(values_sql(tables, result, part), _differing)
-            finding.report_rows(rows, partial(_sketch_difference, result, part.measure))
+    check_sketches(tables, result, finding, Function.QUANTILES, (_differing, _sketch_difference))
 
 
 def check_display(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
@@ -44,10 +40,8 @@ def _differing(row: Row) -> list[int] | None:
 
     A sketch that is not in order has no such bucket.
     """
-    sketches = [each for each in row["expected"] if each is not None]
-    of_windows = sketches if isinstance(sketches[0], list) else [sketches]
     actual = Counter(bytes(each) for each in row["actual"] if each is not None)
-    missing = Counter(_in_order(_counts(window)) for window in of_windows) - actual
+    missing = Counter(_in_order(_counts(window)) for window in windows_of(row)) - actual
     if not missing:
         return None
     expected = _counts([min(missing)])

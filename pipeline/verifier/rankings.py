@@ -5,7 +5,7 @@ from typing import Final
 
 from tidemark.command_line.counts import counted
 from tidemark.pipeline.event_time.dimensions import Dimension
-from tidemark.pipeline.verifier.other_values import limited_dimensions, ranking_count
+from tidemark.pipeline.verifier.other_values import ranking_count
 from tidemark.pipeline.verifier.periodic_sums import with_sums
 from tidemark.pipeline.verifier.published_results import PublishedReport
 from tidemark.pipeline.verifier.queries import columns
@@ -38,7 +38,7 @@ _NUMBERS_SQL: Final = """
 
 def check(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
     """Ranks the values in the panes of each window that has lost no panes, and counts the values that have no row."""
-    for dimension in limited_dimensions(result.report):
+    for dimension in result.report.limited:
         ranked, numbers = (_sql(text, tables, result, dimension) for text in (_RANKED_SQL, _NUMBERS_SQL))
         finding.report_rows(tables.ask(ranked), partial(_misplaced, result, dimension))
         finding.report_rows(tables.ask(numbers), partial(_other_number, result))

@@ -38,7 +38,7 @@ _COMPARISONS: Final = {
     Compare.YEAR: ("a year before", "a year before"),
     Compare.NONE: ("nothing", "nothing"),
 }
-"""What a period is compared with: a day, and several."""
+"""The names of comparisons, for a period of one day and for longer periods."""
 
 
 @dataclass(frozen=True, slots=True)
