@@ -37,6 +37,8 @@ _ALWAYS: Final = {
     "spark.sql.session.timeZone": "UTC",
     # A condition without a value, such as a division by zero, is not met: one record must not stop the service.
     "spark.sql.ansi.enabled": "false",
+    # PySpark would otherwise ask Java for the line that called each function on a column: seven of ten of its calls.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     # Small results in many tasks cost seconds per batch.
     "spark.sql.adaptive.enabled": "false",
     # The rows of a fold are cached and read twice: compressing them took a twentieth of the CPU of a drain.
