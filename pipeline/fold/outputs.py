@@ -48,6 +48,8 @@ def panes(
 
 def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, watermark: int | None) -> pa.Table:
     in_time_from: Any = lateness.in_time_from(consumer, watermark)
+    # A filter copies all columns, most of which are other consumers' or rejected records'.
+    folded = folded.select([name for name in folded.column_names if name in _columns_read(consumer)])
     if c.WATERMARK in folded.column_names:
         in_time_from = pc.field(_IN_TIME_FROM)
         by_row = of_watermarks(folded[c.WATERMARK].to_numpy(), partial(lateness.in_time_from, consumer))
@@ -85,6 +87,13 @@ def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
             **({c.WATERMARK: rows[c.WATERMARK]} if c.WATERMARK in rows.column_names else {}),
         }
     )
+
+
+def _columns_read(consumer: Consumer) -> set[str]:
+    """Returns the columns of a fold that a consumer's panes are made of; only some folds have all of them."""
+    parts = {part.fold if part.join.is_sketch else part.folded for part in consumer.parts}
+    own = {c.GROUPING, c.CHECK, c.FLAGS, c.PANE_START, c.RECORDS, c.WATERMARK, c.RECORD_POSITION}
+    return {*own, *stored_keys(consumer), *parts}
 
 
 def stored_keys(consumer: Consumer) -> list[str]:
