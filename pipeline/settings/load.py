@@ -16,8 +16,8 @@ from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSetti
 from tidemark.command_line.printable import quoted, shortened
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.settings.misspelt import check_variables, sentence
-from tidemark.pipeline.settings.model import Settings
-from tidemark.pipeline.settings.setting_catalogue import PREFIX, Setting, catalogue
+from tidemark.pipeline.settings.model import PREFIX, Settings
+from tidemark.pipeline.settings.setting_catalogue import Setting, catalogue
 from tidemark.pipeline.settings.sources import Source, merged
 
 Flags = Mapping[str, str | Sequence[str]]
@@ -142,6 +142,8 @@ def _from_environment() -> Source:
         for name in os.environ
         if name.upper().startswith(PREFIX)
     }
+    if not variables:
+        return Source("environment", {}, {})
     try:
         source = Source("environment", _Environment(Settings)(), variables)
     except SettingsError as error:

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from tidemark.command_line.printable import quoted, shortened
 from tidemark.kafka_access.addresses import has_credentials
 from tidemark.pipeline.errors import SetUpError
-from tidemark.pipeline.settings.model import Settings
-from tidemark.pipeline.settings.setting_catalogue import PREFIX, catalogue, names_at
+from tidemark.pipeline.settings.model import PREFIX, Settings
+from tidemark.pipeline.settings.setting_catalogue import catalogue, names_at
 from tidemark.pipeline.settings.sources import Source, source_of
 
 _OTHER_VARIABLES: Final = {

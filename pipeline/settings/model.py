@@ -4,15 +4,16 @@ In the environment `TIDEMARK_KAFKA__TOPIC` is `topic` under `[kafka]` in a TOML 
 A text in the annotation of a type, such as `FOLDER`, is the form of the value in help.
 """
 
+import os
 import re
 from collections.abc import Mapping
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from tidemark.command_line.printable import quoted
 from tidemark.kafka_access.addresses import address
@@ -65,6 +66,9 @@ from tidemark.pipeline.settings.start_position import parse_start_position
 from tidemark.pipeline.settings.top_values import require_rankable
 from tidemark.pipeline.settings.warehouse import Warehouse
 from tidemark.pipeline.settings.window_limits import check_windows
+
+PREFIX: Final = "TIDEMARK_"
+"""Environment variables with settings start with it."""
 
 
 def _checked_start(value: str) -> str:
@@ -239,7 +243,7 @@ class Settings(BaseSettings):
     """The tree of settings."""
 
     model_config = SettingsConfigDict(
-        env_prefix="TIDEMARK_",
+        env_prefix=PREFIX,
         env_nested_delimiter="__",
         extra="forbid",
         frozen=True,
@@ -276,6 +280,19 @@ class Settings(BaseSettings):
     metrics: MetricsSettings = MetricsSettings()
     dashboard: DashboardSettings = DashboardSettings()
     spark: SparkSettings = SparkSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is pydantic's
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        *_: Any,
+        **__: Any,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Leaves out an environment without settings: pydantic would look for each section in each variable."""
+        is_set = any(name.upper().startswith(PREFIX) for name in os.environ)
+        return (init_settings, env_settings) if is_set else (init_settings,)
 
     @cached_property
     def _site(self) -> SiteReports:

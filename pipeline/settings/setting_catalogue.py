@@ -11,9 +11,8 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
-from tidemark.pipeline.settings.model import Settings
+from tidemark.pipeline.settings.model import PREFIX, Settings
 
-PREFIX: Final = "TIDEMARK_"
 _FORMS: Final[Mapping[Any, str]] = {bool: "true|false", int: "INTEGER", float: "NUMBER", Path: "FILE"}
 
 
