@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from dev.connector import refresh
 from tests.mutants.hunt import first_finders
@@ -52,8 +54,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if JAR.is_file() and not hasattr(config, "workerinput"):
         refresh()
     config.addinivalue_line("filterwarnings", PY4J_SOCKETS)
-    if collection.left_out(config) >= SLOW and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ENOUGH_BYTES:
-        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+    if collection.left_out(config) >= SLOW:
+        # Each worker of xdist has a core: delta-rs would let a thread for each core wait for work in each of them.
+        os.environ.setdefault("TOKIO_WORKER_THREADS", "1")
+        if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ENOUGH_BYTES:
+            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -61,6 +66,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     left_out = collection.left_out(config)
     is_left_out = left_out and collection_path.suffix == ".py" and left_out & collection.markers_of(collection_path)
     return True if is_left_out else None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_collection_modifyitems")
+def draw_few_constants(config: pytest.Config) -> Generator[None, None, None]:
+    """Keeps the profile `quick` from parsing each module for constants, which few examples would rarely draw.
+
+    Hypothesis reads hundreds of modules for them after each collection, and sorts thousands of constants at each draw.
+    """
+    if config.getoption("--hypothesis-profile") == "quick":
+        providers._get_local_constants = Constants
+    return (yield)
 
 
 @pytest.hookimpl(optionalhook=True)
