@@ -78,10 +78,10 @@ def warehouse(made: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(made, tmp_path / "warehouse"))
 
 
-def test_a_larger_bound_makes_fewer_dead_letters_and_a_smaller_bound_makes_more(warehouse: Path) -> None:
+def test_a_larger_bound_makes_fewer_dead_letters_and_a_smaller_bound_makes_more(made: Path) -> None:
     # One event was too late by 10 s, one by 70 s; three would be with a bound smaller by 4 s.
     bounds = {0: 5, 6_000: 5, 6_001: 2, 10_000: 2, 20_000: 2, 20_001: 1, 80_000: 1, 80_001: 0}
-    outcomes, now_ms, _ = outcomes_of(str(warehouse), list(bounds))
+    outcomes, now_ms, _ = outcomes_of(str(made), list(bounds))
     assert now_ms == 10_000
     assert {one.bound_ms: one.too_late for one in outcomes} == bounds
     assert {one.events for one in outcomes} == {6_000}
@@ -106,8 +106,8 @@ def test_late_events_are_shown_where_a_long_window_still_takes_them(tmp_path: Pa
     assert re.search(r"│ 0s +│ +at least 1 │ +0 │", console.file.getvalue())
 
 
-def test_results_come_later_by_whole_batches(warehouse: Path) -> None:
-    outcomes, *_ = outcomes_of(str(warehouse), [0, 5_000, 15_000, 70_000])
+def test_results_come_later_by_whole_batches(made: Path) -> None:
+    outcomes, *_ = outcomes_of(str(made), [0, 5_000, 15_000, 70_000])
     assert [one.later_ms for one in outcomes] == [
         (-10_000, -10_000),
         (0, 0),
@@ -117,11 +117,11 @@ def test_results_come_later_by_whole_batches(warehouse: Path) -> None:
     ]
 
 
-def test_the_bound_of_now_is_always_shown_and_others_around_it_by_default(warehouse: Path) -> None:
-    assert [one.bound_ms for one in outcomes_of(str(warehouse))[0]] == [
+def test_the_bound_of_now_is_always_shown_and_others_around_it_by_default(made: Path) -> None:
+    assert [one.bound_ms for one in outcomes_of(str(made))[0]] == [
         0, 2_500, 5_000, 10_000, 20_000, 30_000, 60_000,
     ]  # fmt: skip
-    assert [one.bound_ms for one in outcomes_of(str(warehouse), [1_000])[0]] == [1_000, 10_000]
+    assert [one.bound_ms for one in outcomes_of(str(made), [1_000])[0]] == [1_000, 10_000]
 
 
 def test_epochs_without_a_bound_are_left_out(warehouse: Path) -> None:
@@ -132,9 +132,9 @@ def test_epochs_without_a_bound_are_left_out(warehouse: Path) -> None:
     assert (now_ms, now.events, now.too_late) == (20_000, 6_000, 2)
 
 
-def test_the_table_marks_the_bound_of_now(warehouse: Path) -> None:
+def test_the_table_marks_the_bound_of_now(made: Path) -> None:
     console = Console(file=StringIO(), width=140)
-    console.print(render(*outcomes_of(str(warehouse), [0, 60_000])))
+    console.print(render(*outcomes_of(str(made), [0, 60_000])))
     assert isinstance(console.file, StringIO)
     text = console.file.getvalue()
     for line in (
@@ -146,13 +146,13 @@ def test_the_table_marks_the_bound_of_now(warehouse: Path) -> None:
         assert re.search(line, text), (line, text)
 
 
-def test_a_bound_without_any_result_yet_has_no_delay(warehouse: Path) -> None:
-    *_, day = outcomes_of(str(warehouse), [86_400_000])[0]
+def test_a_bound_without_any_result_yet_has_no_delay(made: Path) -> None:
+    *_, day = outcomes_of(str(made), [86_400_000])[0]
     assert (day.bound_ms, day.later_ms) == (86_400_000, None)
 
 
-def test_a_wrong_option_is_one_sentence(warehouse: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["advise", f"--warehouse={warehouse}", "--bounds=soon"]) == 2
+def test_a_wrong_option_is_one_sentence(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["advise", f"--warehouse={made}", "--bounds=soon"]) == 2
     error = capsys.readouterr().err
     assert "'soon' is not a duration" in error
     assert error.count("\n") == 1

@@ -56,7 +56,7 @@ def ran(
     return sink
 
 
-@pytest.mark.parametrize(("rate", "seconds"), [(0.5, 60), (3, 20), (50, 1), (1_000, 1)])
+@pytest.mark.parametrize(("rate", "seconds"), [(0.5, 20), (3, 7), (50, 1), (1_000, 1)])
 def test_a_paced_run_sends_its_rate_for_its_duration(rate: float, seconds: int) -> None:
     sink = ran(Pace(rate, duration_ms=seconds * 1000))
     assert len(sink.sent) == pytest.approx(rate * seconds, abs=max(1, rate * 0.05))

@@ -1,5 +1,6 @@
 """`correct` and `replay` take events by the meaning that the warehouse records, as a start does."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,24 @@ class SparkIsAsked(Exception):
     """The verb begins to read dead letters."""
 
 
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with an event, by the meaning of the settings' defaults."""
+    folder = tmp_path_factory.mktemp("template") / "warehouse"
+    Site(folder, PAGE_VIEWS_ALONE, meaning=Meaning.of(Settings()).values).open().batch(Event(1))
+    return folder
+
+
 @pytest.fixture
-def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    Site(tmp_path, PAGE_VIEWS_ALONE, meaning=Meaning.of(Settings()).values).open().batch(Event(1))
+def warehouse(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A copy of the template, in which no verb asks Spark."""
 
     def asked(_: object) -> None:
         raise SparkIsAsked
 
     monkeypatch.setattr(late_corrections, "spark_session", asked)
     monkeypatch.setattr(late_corrections, "check_results", lambda *_, **__: None)
-    return str(tmp_path)
+    return str(shutil.copytree(template, tmp_path / "warehouse"))
 
 
 def settings_with(warehouse: str, **schemas: Any) -> Settings:

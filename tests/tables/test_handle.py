@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, Transaction, write_deltalake
+from hypothesis import settings
 
 from tests.support.seeds import SEED
 from tidemark.pipeline.errors import Replaced
@@ -203,7 +204,7 @@ def test_a_handle_knows_the_transactions_of_its_version_whoever_set_them(
 ) -> None:
     chance = random.Random(SEED)
     handles, apps = [Handle(uri), Handle(uri)], ["mine", "theirs"]
-    for number in range(1, 40):
+    for number in range(1, min(40, 3 * settings().max_examples)):
         handle, mark = chance.choice(handles), [Transaction(chance.choice(apps), number)]
         match chance.choice(["swap", "retry", "refresh", "vacuum", "lost answer"]):
             case "swap":

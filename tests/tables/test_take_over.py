@@ -7,6 +7,7 @@ epoch 2                                        | opened
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pytest
@@ -69,21 +70,43 @@ def warehouse(template: str, tmp_path: Path) -> str:
     return str(shutil.copytree(template, tmp_path / "warehouse"))
 
 
-@pytest.mark.parametrize("spec", APPENDED, ids=lambda spec: str(spec.name))
-def test_an_older_process_appends_nothing_even_if_it_opens_the_table_only_now(spec: TableSpec, warehouse: str) -> None:
-    before = Appender(spec, warehouse)
+class TakenOver(NamedTuple):
+    """Tables that epoch 2 has taken over, of which a test writes to its own alone."""
+
+    warehouse: str
+    appenders: dict[str, Appender]
+    """Of epoch 1, opened before the start."""
+    results: dict[str, Results]
+
+
+PUBLISHED = (result_of(VIEWS), result_of(PAIRS), USER_TOTALS)
+
+
+@pytest.fixture(scope="module")
+def taken_over(template: str, tmp_path_factory: pytest.TempPathFactory) -> TakenOver:
+    """A copy of the tables after a start."""
+    warehouse = str(shutil.copytree(template, tmp_path_factory.mktemp("taken") / "warehouse"))
+    appenders = {spec.name: Appender(spec, warehouse) for spec in APPENDED}
+    results = {spec.name: Results(warehouse, spec) for spec in PUBLISHED}
     housekeeping.take_over(warehouse, [VIEWS, PAIRS], NEXT_EPOCH, None)
-    for appender in (before, Appender(spec, warehouse)):
+    return TakenOver(warehouse, appenders, results)
+
+
+@pytest.mark.parametrize("spec", APPENDED, ids=lambda spec: str(spec.name))
+def test_an_older_process_appends_nothing_even_if_it_opens_the_table_only_now(
+    spec: TableSpec, taken_over: TakenOver
+) -> None:
+    warehouse = taken_over.warehouse
+    for appender in (taken_over.appenders[spec.name], Appender(spec, warehouse)):
         with pytest.raises(Replaced, match="epoch 2"):
             appender.append(row_of(spec, SECOND), SECOND)
     Appender(spec, warehouse).append(row_of(spec, NEXT_EPOCH + 1), NEXT_EPOCH + 1)
 
 
-@pytest.mark.parametrize("spec", [result_of(VIEWS), result_of(PAIRS), USER_TOTALS], ids=lambda spec: str(spec.name))
-def test_an_older_process_publishes_nothing(spec: TableSpec, warehouse: str) -> None:
-    before = Results(warehouse, spec)
-    housekeeping.take_over(warehouse, [VIEWS, PAIRS], NEXT_EPOCH, None)
-    for results in (before, Results(warehouse, spec)):
+@pytest.mark.parametrize("spec", PUBLISHED, ids=lambda spec: str(spec.name))
+def test_an_older_process_publishes_nothing(spec: TableSpec, taken_over: TakenOver) -> None:
+    warehouse = taken_over.warehouse
+    for results in (taken_over.results[spec.name], Results(warehouse, spec)):
         with pytest.raises(Replaced, match="epoch 2"):
             results.close(SECOND, 0)
     Results(warehouse, spec).close(NEXT_EPOCH, 0)

@@ -50,6 +50,17 @@ class CorePlayer:
 
     def play(self, step: Step) -> Seen:
         """Plays one step and returns what it led to."""
+        entries = self.take(step)
+        dead = [
+            (entry.event.user, entry.event.event_time, reason_of(entry.check))
+            for entry in entries
+            if entry.check not in (Check.PASSED, Check.DUPLICATE)
+        ]
+        duplicates = sum(entry.check is Check.DUPLICATE for entry in entries)
+        return Seen(self.watermark, self.tables, sorted(dead), duplicates)
+
+    def take(self, step: Step) -> list[Judged]:
+        """Like `play`, but returns the judged events of the step, and reads no table."""
         if step.restart:
             self._restart(self.transcript.restarted(step.changes))
         self._now += step.wait_ms
@@ -59,15 +70,9 @@ class CorePlayer:
         entries = self._take() if step.reads else []
         if not step.reads:
             self._commit(*self._progress.after((), {}, self._log_ends, self._now))
-        dead = [
-            (entry.event.user, entry.event.event_time, reason_of(entry.check))
-            for entry in entries
-            if entry.check not in (Check.PASSED, Check.DUPLICATE)
-        ]
-        duplicates = sum(entry.check is Check.DUPLICATE for entry in entries)
         if not self._publishes_late:
             self.publish()
-        return Seen(self.watermark, self.tables, sorted(dead), duplicates)
+        return entries
 
     @property
     def watermark(self) -> int | None:

@@ -45,8 +45,8 @@ def test_one_publication_of_several_batches_publishes_what_one_after_each_batch_
     for transcript in [*transcripts(), *random_ones()]:
         core, model = CorePlayer(transcript, publishes_late=True), Model(transcript)
         for step in transcript.steps:
-            core.play(step)
-            model.play(step)
+            core.take(step)
+            model.take(step)
         core.publish()
         assert of_reports(core.tables) == of_reports(model.tables()), transcript.name
 

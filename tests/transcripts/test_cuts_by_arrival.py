@@ -114,7 +114,7 @@ def test_in_one_batch_the_literature_has_the_numbers_that_it_has_event_by_event(
         core = CorePlayer(transcript)
         for step in transcript.steps:
             for event in step.send or [None]:
-                core.play(Step((event,) if event else (), step.wait_ms, {}))
+                core.take(Step((event,) if event else (), step.wait_ms, {}))
         whole, _ = played(transcript, [])
         found = {name: {key: row.values for key, row in rows.items()} for name, rows in core.tables.items()}
         assert whole.tables == {name: rows for name, rows in found.items() if name in whole.tables}, transcript.name

@@ -1,5 +1,7 @@
 """The settings of a transcript: as sections of the service's settings, and as the policy of the pure core."""
 
+import json
+from functools import cache
 from typing import Any
 
 from tests.transcripts.page_fields import FIELDS
@@ -36,4 +38,10 @@ def sections_of(transcript: Transcript) -> dict[str, Any]:
 
 def policy_of(transcript: Transcript) -> Policy:
     """Returns the policy of a transcript."""
-    return Settings(**sections_of(transcript)).policy()
+    return _policy(json.dumps(sections_of(transcript)))
+
+
+@cache
+def _policy(sections: str) -> Policy:
+    """Returns the policy of sections in JSON; each transcript is played many times."""
+    return Settings(**json.loads(sections)).policy()

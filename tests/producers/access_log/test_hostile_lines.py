@@ -44,13 +44,13 @@ UNITS: Final = (
 )
 """Texts whose repetition may make expressions backtrack."""
 SOME_OR_ALL_UNITS: Final = pytest.mark.parametrize(
-    "units", [random.Random(SEED).sample(UNITS, 5), pytest.param(UNITS, marks=pytest.mark.slow)], ids=["some", "all"]
+    "units", [random.Random(SEED).sample(UNITS, 3), pytest.param(UNITS, marks=pytest.mark.slow)], ids=["some", "all"]
 )
 AGENT_UNITS: Final = (
     *("a", "a-", "1_", "1.", "Java", "Java/", "NewsBlur ", "Yandex", "Go 1.", "CPU iPhone OS 1_1", "Mozilla.1", " "),
     *("Safari.1", "like Gecko", "bo", "centuryb.o.t9", ";", "Mozilla/5.0 (", "y!j-a", "x86_"),
 )
-FAST_AGENT_UNITS: Final = random.Random(SEED).sample(AGENT_UNITS, 3)
+FAST_AGENT_UNITS: Final = random.Random(SEED).sample(AGENT_UNITS, 2)
 
 
 def visits(parse: LineParser, parameters: frozenset[str] = frozenset()) -> Visits:
