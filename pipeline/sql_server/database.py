@@ -19,6 +19,7 @@ from tidemark.pipeline.reading.bounded_lock import acquired
 from tidemark.pipeline.reading.sql_views import text_sql, views
 from tidemark.pipeline.sql_server.catalog import CATALOG
 from tidemark.pipeline.tables.engines import Engine
+from tidemark.pipeline.tables.ledger import require_warehouse
 
 _CLOSED: Final = {
     "allow_community_extensions": "false",
@@ -40,6 +41,7 @@ class Database:
 
     def __init__(self, warehouse: str, memory: str) -> None:
         """Queries take at most `memory`, such as `2g`. Raises SetUpError if there is no warehouse."""
+        require_warehouse(warehouse)  # before the engine, whose start takes longer
         self._warehouse = warehouse
         self._lock = Lock()
         self._tables: dict[str, DeltaTable] = {}
