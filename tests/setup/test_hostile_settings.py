@@ -3,6 +3,7 @@
 import os
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -158,12 +159,16 @@ def test_a_folder_that_an_engine_would_misread_is_refused_at_once(
 ) -> None:
     (tmp_path / name).mkdir()
     monkeypatch.chdir(tmp_path / name)
-    for warehouse in (str(tmp_path / name), "clicks", f"file://{tmp_path}/{name}"):
-        for verb in (["config", "show"], ["run", "--topic=clicks"], ["check"], ["verify"], ["status"], ["sql"]):
-            assert main([*verb, f"--warehouse={warehouse}"]) == 2
-            said = capsys.readouterr().err
-            assert "has one of the characters % * ? [ ] { } \\ or one that cannot be printed" in said
-            assert said.count("\n") == 1 or "Usage" in said
+    verbs = (["config", "show"], ["run", "--topic=clicks"], ["check"], ["verify"], ["status"], ["sql"])
+    # Each verb, and each form of an address with both readers of it: the settings, and the option of a verb.
+    for warehouse, verb in (
+        *((str(tmp_path / name), verb) for verb in verbs),
+        *product(("clicks", f"file://{tmp_path}/{name}"), (["run", "--topic=clicks"], ["verify"])),
+    ):
+        assert main([*verb, f"--warehouse={warehouse}"]) == 2
+        said = capsys.readouterr().err
+        assert "has one of the characters % * ? [ ] { } \\ or one that cannot be printed" in said
+        assert said.count("\n") == 1 or "Usage" in said
     assert not [*(tmp_path / name).iterdir()]
 
 

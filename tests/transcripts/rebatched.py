@@ -72,7 +72,7 @@ def rebatched(transcript: Transcript, at_most: int) -> Transcript:
             groups[-1].append(step)
         else:
             groups.append([step])
-        model.play(step)
+        model.take(step)
     return replace(transcript, steps=tuple(map(_together, groups)))
 
 

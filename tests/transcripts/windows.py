@@ -58,8 +58,8 @@ def is_sliding_count(window: Mapping[str, Any]) -> bool:
 
 def sessions_of(events: Sequence[Counted], gap_ms: int, keys: Sequence[str] = ()) -> list[Counted]:
     """With which events users' sessions begin; of several at one time with that of the lowest keys."""
-    begun, latest = list[Counted](), defaultdict[str, int](lambda: NONE)
-    for one in sorted(events, key=lambda one: (one.time, [one.event.value(key) for key in sorted(keys)])):
+    begun, latest, names = list[Counted](), defaultdict[str, int](lambda: NONE), sorted(keys)
+    for one in sorted(events, key=lambda one: (one.time, [one.event.value(name) for name in names])):
         if one.time > latest[one.event.user] + gap_ms:
             begun.append(one)
         latest[one.event.user] = one.time

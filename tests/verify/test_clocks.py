@@ -15,16 +15,29 @@ from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.verifier.zone_calendar import ends_of, follows
 
 HOUR = 3_600_000
-SPRING, AUTUMN = (int(datetime(2024, month, day, tzinfo=UTC).timestamp() * 1000) for month, day in ((3, 29), (10, 25)))
-ZONES = ["Europe/Berlin", "America/New_York", "America/Havana", "Australia/Lord_Howe", "Asia/Kathmandu", "UTC"]
+CHANGES = {
+    "Europe/Berlin": ["2024-03-31", "2024-10-27"],
+    "America/New_York": ["2024-03-10", "2024-11-03"],
+    "America/Havana": ["2024-03-10", "2024-11-03"],
+    "Australia/Lord_Howe": ["2024-04-06", "2024-10-05"],
+    "Asia/Kathmandu": ["2024-03-31"],
+    "UTC": ["2024-03-31"],
+}
+"""By zone: UTC days on which its clocks change, or any day if they never do."""
 SIZES = [HOUR // 4, HOUR, 6 * HOUR, 24 * HOUR, 7 * 24 * HOUR]
 
 
-@pytest.mark.parametrize("zone", ZONES)
+def times_around(day: str, step: int) -> range:
+    """Returns times of a day and of the six hours before and after it, `step` milliseconds apart."""
+    start = int(datetime.fromisoformat(f"{day}T00:00Z").timestamp() * 1000)
+    return range(start - 6 * HOUR, start + 30 * HOUR, step)
+
+
+@pytest.mark.parametrize("zone", CHANGES)
 def test_windows_of_a_calendar_follow_it_and_others_do_not(zone: str) -> None:
-    for size, begin in product(SIZES, (SPRING, AUTUMN)):
+    for size, day in product(SIZES, CHANGES[zone]):
         calendar = Calendar(size, zone)
-        for at in range(begin, begin + 5 * 24 * HOUR, max(size // 3, HOUR // 4)):
+        for at in times_around(day, max(size // 3, HOUR // 2)):
             start, end = calendar.window(at)
             assert follows(calendar, start, end)
             assert not follows(calendar, start, end - HOUR // 4)
@@ -32,11 +45,10 @@ def test_windows_of_a_calendar_follow_it_and_others_do_not(zone: str) -> None:
             assert not follows(calendar, start, calendar.window(end)[1])
 
 
-@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("zone", CHANGES)
 def test_the_end_of_a_window_is_where_clocks_show_the_next_one(zone: str) -> None:
-    for size, begin in product(SIZES, (SPRING, AUTUMN)):
-        calendar = Calendar(size, zone)
-        times = range(begin, begin + 5 * 24 * HOUR, HOUR // 4)
+    for size, day in product(SIZES, CHANGES[zone]):
+        calendar, times = Calendar(size, zone), times_around(day, HOUR // 4)
         assert ends_of(calendar, times) == {time: calendar.window(time)[1] for time in times}
 
 
