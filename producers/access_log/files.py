@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
 from stat import S_ISLNK
@@ -114,9 +115,9 @@ def _stat(path: Path) -> LogFile | None:
 def _rotated(log: Path, paths: Sequence[Path]) -> dict[Path, Age]:
     """Returns the ages of those of `paths` with a name like the log's."""
     names = _pattern(log)
-    matches = [match for path in paths if (match := names.fullmatch(path.name))]
-    highest = _GAP + sum(match[2] is not None for match in matches)
-    return {log.parent / match[0]: _age(match) for match in matches if int(match[2] or 0) <= highest}
+    matches = [(path, match) for path in paths if (match := names.fullmatch(path.name))]
+    highest = _GAP + sum(match[2] is not None for _, match in matches)
+    return {path: _age(match) for path, match in matches if int(match[2] or 0) <= highest}
 
 
 def _linked(log: Path, paths: Sequence[Path]) -> dict[Path, Age]:
@@ -132,7 +133,7 @@ def _linked(log: Path, paths: Sequence[Path]) -> dict[Path, Age]:
 
 def _target(log: Path, paths: Sequence[Path]) -> Path | None:
     """Returns the file to which a symbolic link leads, or the other name of a hard link in its folder."""
-    if log not in paths:
+    if all(path.name != log.name for path in paths):
         return None
     stat = log.lstat()
     if S_ISLNK(stat.st_mode):
@@ -141,8 +142,9 @@ def _target(log: Path, paths: Sequence[Path]) -> Path | None:
     return next((path for path in others if path.samefile(log)), None)
 
 
+@lru_cache(maxsize=100)
 def _pattern(log: Path) -> re.Pattern[str]:
-    """Returns a pattern of the names of `log` and of its rotated files.
+    """Returns a pattern of the names of `log` and of its rotated files. A folder is read twice a poll.
 
     Its groups are the count or date after the name, the rotation count before the extension, and the date before it.
     """
@@ -156,6 +158,7 @@ def _age(match: re.Match[str]) -> Age:
     return _age_of(text) if text else _NEWEST
 
 
+@lru_cache(maxsize=10_000)
 def _age_of(text: str) -> Age:
     """Returns the sort key of a file, oldest first, from the count or date in its name."""
     if re.fullmatch(_COUNT, text):
