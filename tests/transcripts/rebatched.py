@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from tests.transcripts.model import Model
-from tests.transcripts.transcript import Report, Row, RowKey, Seen, Sent, Step, Tables, Transcript
+from tests.transcripts.transcript import Report, Row, RowKey, Sent, Step, Tables, Transcript
 
 _Rows = Mapping[RowKey, Row]
 
@@ -45,18 +45,17 @@ class Played:
     """A whole transcript as the model sees it."""
 
     model: Watchful
-    seen: Sequence[Seen]
-
-    @property
-    def dead(self) -> list[tuple[str, int, str]]:
-        """Returns the events that all steps rejected."""
-        return list(chain.from_iterable(seen.dead for seen in self.seen))
+    dead: Sequence[tuple[str, int, str]]
+    """The events that all steps rejected."""
+    tables: Tables
+    """The whole of every table after the last step."""
 
 
 def played(transcript: Transcript) -> Played:
     """A transcript from begin to end."""
     model = Watchful(transcript)
-    return Played(model, [model.play(step) for step in transcript.steps])
+    dead = [*chain.from_iterable(map(model.take, transcript.steps))]
+    return Played(model, dead, model.tables())
 
 
 def rebatched(transcript: Transcript, at_most: int) -> Transcript:
@@ -78,21 +77,21 @@ def rebatched(transcript: Transcript, at_most: int) -> Transcript:
 
 def check(transcript: Transcript, small: Played, large: Played) -> None:
     """Hold a transcript in larger batches against the rule."""
-    assert large.seen[-1].watermark == small.seen[-1].watermark
+    assert large.model.watermark == small.model.watermark
     shared = _shared(_sent(transcript))
     places = {(event.user, event.event_time) for event in shared}
     _check_verdicts(
         *([rejected for rejected in played.dead if rejected[:2] not in places] for played in (small, large))
     )
     for report in small.model.transcript.every_report.values():
-        less, more = (side.seen[-1].tables[report.name] for side in (small, large))
+        less, more = (side.tables[report.name] for side in (small, large))
         if "count" in report.window:
             _check_counts(report, _sent(transcript), less, more)
         else:
             late = _keys(report, _sent(transcript), small.model.late[report.name])
             _check_windows(report, late, _keys(report, _sent(transcript), shared), (less, more))
     if totals := small.model.transcript.every_totals:
-        less, more = (side.seen[-1].tables[totals.name] for side in (small, large))
+        less, more = (side.tables[totals.name] for side in (small, large))
         _check_totals(less, more, {event.user for event in shared})
 
 
