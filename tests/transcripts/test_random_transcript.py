@@ -3,10 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
+import pytest
+
 from tests.transcripts.model import Model
 from tests.transcripts.random_transcript import SEEDS, random_transcript
 from tests.transcripts.transcript import EPOCH, Row, RowKey, Seen, Transcript
 from tests.transcripts.windows import Window
+
+pytestmark = pytest.mark.slow  # it tests the generator alone; the tests that play what it makes are fast
 
 EVERYTHING = {
     *("size", "slide", "step", "offset", "zone", "gap", "count", "a count that slides", "a count that tumbles"),
