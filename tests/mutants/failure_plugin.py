@@ -23,7 +23,7 @@ def kind_of(error: BaseException) -> str:
     if isinstance(error, BaseExceptionGroup):
         kinds = {kind_of(each) for each in error.exceptions}
         return ASSERTION if ASSERTION in kinds else min(kinds)
-    is_own = type(error).__module__.split(".")[0] in ("pipeline", "producers")
+    is_own = type(error).__module__.split(".")[0] == "tidemark"
     if is_own or isinstance(error, AssertionError | pytest.fail.Exception):
         return ASSERTION
     return type(error).__name__

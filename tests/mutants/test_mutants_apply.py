@@ -12,6 +12,7 @@ from tests.mutants.failure_plugin import ASSERTION, kind_of
 from tests.mutants.hunt import TIERS, kept, tier_of
 from tests.mutants.page import HEADING, section
 from tests.support import evidence
+from tidemark.producers.errors import SetUpError
 
 MUTANTS = [*mutants().values()]
 
@@ -74,8 +75,9 @@ def test_a_failure_is_an_assertion_or_an_error_of_the_product() -> None:
         AssertionError(),
         DoesNotApply(),
         ExceptionGroup("", [ValueError(), AssertionError()]),
+        SetUpError("the product has noticed"),
     ]
-    assert [kind_of(error) for error in failed] == [ASSERTION, "DoesNotApply", ASSERTION]
+    assert [kind_of(error) for error in failed] == [ASSERTION, "DoesNotApply", ASSERTION, ASSERTION]
     assert kind_of(NameError()) == "NameError"
 
 
