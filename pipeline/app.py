@@ -185,7 +185,7 @@ def plan_fold(
     """
     sql = {f"reports.{report.name}.where": report.where for report in policy.reports}
     sql |= {f"dimensions.{one.name}": sql_of(one) for one in policy.dimensions}
-    sql |= {f"measures.{one.setting}": one.sql for one in policy.field_measures}
+    sql |= {f"measures.{one.name}": one.sql for one in policy.field_measures}
     conditions = {name: text for name, text in {**sql, "time.marker": policy.strategy.marker}.items() if text}
     no_records = spark.createDataFrame([], "key binary, value binary, partition int, offset long, kafka_timestamp long")
     if policy.dimensions or policy.field_measures:

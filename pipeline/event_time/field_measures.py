@@ -5,7 +5,7 @@ number, has more digits, or is too large is no value, as is null.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
 from functools import cache
@@ -50,7 +50,7 @@ class Function(StrEnum):
     UNIQUE = "unique"
     """The number of different texts, by a sketch."""
     QUANTILES = "quantiles"
-    """Quantiles of the numbers, by a sketch: a measure has one of them."""
+    """Quantiles of the numbers, by a sketch: each is a column of results."""
 
     @property
     def is_of_text(self) -> bool:
@@ -100,18 +100,18 @@ class FieldMeasure:
     """Spark's SQL over the fields of an event; with `COUNT_IF` a condition."""
     digits: int = 0
     """The number of decimal digits of its values."""
-    quantile: int = 0
-    """With `QUANTILES` the quantile, in parts of `WHOLE`: its name is that of its setting and `quantile_suffix`."""
+    quantiles: tuple[int, ...] = ()
+    """With `QUANTILES` these, in parts of `WHOLE`, the lowest first."""
 
     @property
-    def setting(self) -> str:
-        """The name of its setting: several quantiles have one, and share a sketch."""
-        return self.name.removesuffix(quantile_suffix(self.quantile)) if self.quantile else self.name
+    def measure_names(self) -> tuple[str, ...]:
+        """The names of its measures, which are columns of results: its own, or one for each quantile."""
+        return tuple(self.name + quantile_suffix(quantile) for quantile in self.quantiles) or (self.name,)
 
     @property
     def column(self) -> str:
         """The column of its values in a fold; no field of an event has a name with a space."""
-        return f"{TEXT_OF if self.function.is_grouped_by else _NUMBER_OF}{self.setting}"
+        return f"{TEXT_OF if self.function.is_grouped_by else _NUMBER_OF}{self.name}"
 
     @property
     def counted(self) -> str:
@@ -129,14 +129,15 @@ class FieldMeasure:
         if self.function is Function.AVG:
             return f"{self.name}_sum", f"{self.name}_values"
         if self.function.is_of_sketch:
-            return (f"{self.setting}_sketch",)
+            return (f"{self.name}_sketch",)
         return (f"{self.name}_after_time",) if self.function.is_of_text else ()
 
     @property
     def meanings(self) -> dict[str, str]:
         """The comments of its columns in results."""
-        source, percent = source_text(self.path, self.sql), f"{percent_of(self.quantile)} %"
-        comment = _MEANINGS[self.function].format(source=source, percent=percent)
+        source, meaning = source_text(self.path, self.sql), _MEANINGS[self.function]
+        percents = [*map(percent_of, self.quantiles)] or [""]
+        comments = [meaning.format(source=source, percent=percent) for percent in percents]
         if self.function is Function.AVG:
             unit = f", times {10**self.digits}" if self.digits else ""
             states = [f"Sum of the values of {self.name}{unit}.", f"Number of the values of {self.name}."]
@@ -145,14 +146,14 @@ class FieldMeasure:
             states = [f"{self.name} as a HyperLogLog sketch, which Spark can merge: {merged}."]
         elif self.function is Function.QUANTILES:
             bytes_of = "for each bucket, in order, its id in 4 bytes and its count in 8, the highest byte first"
-            states = [f"The numbers of {self.setting} as a DDSketch: {bytes_of}."]
+            states = [f"The numbers of {self.name} as a DDSketch: {bytes_of}."]
         else:
             highest = "lowest is the earliest" if self.function is Function.FIRST else "highest is the latest"
             states = [f"Time and {self.name}: of several rows the {highest}."]
-        return {self.name: comment, **dict(zip(self.states, states, strict=False))}
+        return dict(zip((*self.measure_names, *self.states), (*comments, *states), strict=False))
 
-    def measure(self, names: Iterator[str]) -> Measure:
-        """Returns the measure, whose parts are the next `names` of columns of `panes`."""
+    def measures(self, names: Iterator[str]) -> tuple[Measure, ...]:
+        """Returns a measure for each column of results; their parts are the next `names` of columns of `panes`."""
         by = self.column if self.function.is_grouped_by else ""
         match self.function:
             case Function.UNIQUE:
@@ -165,16 +166,9 @@ class FieldMeasure:
                 parts, display = [self._number_part(next(names)), self._count_part(next(names))], Display.AVERAGE
             case _:
                 parts, display = [self._number_part(next(names))], Display.EXACT
-        return Measure(
-            self.name,
-            tuple(parts),
-            display,
-            by,
-            self.states,
-            digits=self.digits,
-            quantile=self.quantile,
-            is_anywhere=True,
-        )
+        measure = Measure(self.name, tuple(parts), display, by, self.states, digits=self.digits, is_anywhere=True)
+        each = zip(self.measure_names, self.quantiles or (0,), strict=True)
+        return tuple(replace(measure, name=name, quantile=quantile) for name, quantile in each)
 
     def parts_of(self, value: Any, time: int, sketch_of: Callable[[Iterable[str]], bytes]) -> list[Any]:
         """Returns its parts of one event, given its value in a fold and its time in milliseconds.
@@ -226,7 +220,7 @@ _MEANINGS: Final[Mapping[Function, str]] = {
         "standard error of 1.6 %."
     ),
     Function.QUANTILES: (
-        "{percent} quantile of {source}, the lowest number that this part of the numbers does not exceed: with a "
+        "{percent} % quantile of {source}, the lowest number that this part of the numbers does not exceed: with a "
         "relative error of 0.8 % at most; null without a number."
     ),
 }
@@ -251,19 +245,7 @@ def quantile_suffix(quantile: int) -> str:
 
 
 @cache
-def measures_of(definitions: Sequence[FieldMeasure]) -> tuple[Measure, ...]:
-    """Returns the measures of a report. `definitions` is a tuple, in the order of names.
-
-    Quantiles of one setting share a column of `panes`.
-    """
+def measures_of(definitions: Sequence[FieldMeasure]) -> tuple[tuple[Measure, ...], ...]:
+    """Returns the measures of each definition of a report. `definitions` is a tuple, in the order of names."""
     names = {stored: iter(stored) for stored in (NUMBERS, TEXTS, SKETCHES)}
-    shared = dict[str, str]()
-    measures = list[Measure]()
-    for definition in definitions:
-        own = names[definition.function.stored]
-        if definition.function is Function.QUANTILES:
-            if definition.setting not in shared:
-                shared[definition.setting] = next(own)
-            own = iter([shared[definition.setting]])
-        measures.append(definition.measure(own))
-    return tuple(measures)
+    return tuple(definition.measures(names[definition.function.stored]) for definition in definitions)

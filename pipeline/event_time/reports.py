@@ -44,8 +44,13 @@ class Report(Terms):
     @property
     def chosen_measures(self) -> tuple[Measure, ...]:
         """The definitions of its measures."""
-        own = {measure.name: measure for measure in measures_of(self.field_measures)}
+        own = {measure.name: measure for measures in measures_of(self.field_measures) for measure in measures}
         return tuple(own[name] if name in own else MEASURES[name] for name in self.measures)
+
+    @property
+    def stored_parts(self) -> dict[str, Part]:
+        """The joined parts that its table stores, by their columns: several measures may be made of one."""
+        return {name: part for measure in self.chosen_measures for name, part in measure.stored.items()}
 
     @property
     def hidden(self) -> set[str]:
@@ -129,9 +134,9 @@ class Report(Terms):
         `sketch_of` makes a sketch of values.
         """
         columns = dict[str, Any]()
-        for definition, measure in zip(self.field_measures, measures_of(self.field_measures), strict=True):
+        for definition, measures in zip(self.field_measures, measures_of(self.field_measures), strict=True):
             values = definition.parts_of(event[definition.column], event[c.TIME], sketch_of)
-            columns |= {part.name: value for part, value in zip(measure.parts, values, strict=True)}
+            columns |= {part.name: value for part, value in zip(measures[0].parts, values, strict=True)}
         return columns
 
     @property

@@ -47,7 +47,7 @@ def require_values(events: DataFrame, missing: Collection[str], measures: Sequen
     `missing` are paths that no schema has.
     """
     for measure in measures:
-        name = f"measures.{measure.setting}"
+        name = f"measures.{measure.name}"
         kind = type_of(measure, events, missing, name, "is of")
         if needed := _needed(measure, kind):
             raise SetUpError(f"{name} is of {kind.simpleString()}: {measure.function} is of {needed}")

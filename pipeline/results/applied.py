@@ -39,8 +39,7 @@ NO_CORRECTIONS = AppliedCorrections("", 0)
 
 def corrections_of(report: Report, corrections: DeltaTable, condition: str) -> list[Row]:
     """Returns the corrections of a report that fulfil an SQL condition, by id, with the columns that panes have."""
-    measured = dict.fromkeys(part for measure in report.chosen_measures for part in measure.stored.values())
-    renamed = [part for part in measured if part.corrected != part.name]
+    renamed = [part for part in dict.fromkeys(report.stored_parts.values()) if part.corrected != part.name]
     parts = "".join(f", {part.corrected} AS {part.name}" for part in renamed)
     return rows_of(
         f"SELECT *{report.typed_keys_sql}{parts} FROM corrections "  # noqa: S608 - ours

@@ -67,10 +67,8 @@ def _joined(left: Row, right: Row, report: Report) -> Row:
         c.LATE_EVENTS: left[c.LATE_EVENTS] + right[c.LATE_EVENTS],
         c.PUBLISHED_BATCH: max(left[c.PUBLISHED_BATCH], right[c.PUBLISHED_BATCH]),
     }
-    for measure in report.chosen_measures:
-        for name, part in measure.stored.items():
-            joined[name] = _join(part.join, left[name], right[name])
-    return {**left, **joined}
+    states = {name: _join(part.join, left[name], right[name]) for name, part in report.stored_parts.items()}
+    return {**left, **joined, **states}
 
 
 def _join(join: Join, left: Any, right: Any) -> Any:

@@ -26,13 +26,10 @@ def window_measures_sql(report: Report) -> str:
 
 def measure_columns(rows: pa.Table, report: Report) -> dict[str, pa.ChunkedArray]:
     """Returns measures and their states, by column, from rows in which the parts of windows are joined."""
-    columns = dict[str, pa.ChunkedArray]()
-    for measure in report.chosen_measures:
-        for name, part in measure.stored.items():
-            if name not in columns:  # several quantiles have one sketch
-                columns[name] = _joined_values(rows, part, report)
-        columns[measure.name] = displayed(measure, [columns[name] for name in measure.stored])
-    return columns
+    stored = {name: _joined_values(rows, part, report) for name, part in report.stored_parts.items()}
+    measures = report.chosen_measures
+    shown = {measure.name: displayed(measure, [stored[name] for name in measure.stored]) for measure in measures}
+    return stored | shown
 
 
 def _joined_values(rows: pa.Table, part: Part, report: Report) -> pa.ChunkedArray:

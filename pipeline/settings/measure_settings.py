@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from decimal import Decimal
 from typing import Annotated, ClassVar, Final, Self
 
@@ -18,7 +17,6 @@ from tidemark.pipeline.event_time.field_measures import (
     TEXTS,
     FieldMeasure,
     Function,
-    quantile_suffix,
 )
 from tidemark.pipeline.event_time.reports import KEYS
 from tidemark.pipeline.measures import MEASURES
@@ -101,18 +99,13 @@ class MeasureSettings(Section):
                 raise ValueError(f"at has {quantile:g} twice: list each quantile once")
 
     def definition(self, name: str) -> FieldMeasure:
-        """Returns the measure of this name; of quantiles what all of them have."""
+        """Returns the measure of this name."""
         (function,) = (function for function in Function if getattr(self, function))
         if function is Function.COUNT_IF:
             return FieldMeasure(name, function, sql=self.count_if)
         values: ValueSettings = getattr(self, function)
-        return FieldMeasure(name, function, values.path, values.sql, self.digits)
-
-    def columns(self, name: str) -> list[FieldMeasure]:
-        """Returns the measures that the setting `name` adds to a report: one, or one for each quantile."""
-        measure = self.definition(name)
-        quantiles = [int(Decimal(str(quantile)) * WHOLE) for quantile in self.at]
-        return [replace(measure, name=name + quantile_suffix(each), quantile=each) for each in quantiles] or [measure]
+        quantiles = sorted(int(Decimal(str(quantile)) * WHOLE) for quantile in self.at)
+        return FieldMeasure(name, function, values.path, values.sql, self.digits, tuple(quantiles))
 
 
 def measure_names(value: dict[str, MeasureSettings]) -> dict[str, MeasureSettings]:
@@ -144,9 +137,8 @@ def require_measures(name: str, report: ReportSettings, known: Iterable[str]) ->
 def require_room(name: str, keys: Iterable[str], own: Iterable[FieldMeasure]) -> None:
     """Raises ValueError if measures of the report `name` need more columns than there are, or columns have one name."""
     own = [*own]
-    settings = {measure.setting: measure for measure in own}.values()  # quantiles of one share a sketch
     numbers, texts, sketches = counts = [
-        sum(measure.function.columns for measure in settings if measure.function.stored is stored)
+        sum(measure.function.columns for measure in own if measure.function.stored is stored)
         for stored in (NUMBERS, TEXTS, SKETCHES)
     ]
     most = [len(NUMBERS), len(TEXTS), len(SKETCHES)]
@@ -155,7 +147,7 @@ def require_room(name: str, keys: Iterable[str], own: Iterable[FieldMeasure]) ->
             f"report {name} has {numbers} numbers, {texts} texts and {sketches} sketches of fields, of which it may "
             f"have {most[0]}, {most[1]} and {most[2]}; an average is two numbers: make a second report"
         )
-    columns = [*keys, *(measure.name for measure in own), *(state for measure in settings for state in measure.states)]
+    columns = [*keys, *(column for measure in own for column in (*measure.measure_names, *measure.states))]
     for column in columns:
         if columns.count(column) > 1:
             raise ValueError(f"report {name} has two columns {column}: rename the measure, or the key or other measure")

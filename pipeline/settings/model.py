@@ -465,8 +465,8 @@ class Settings(BaseSettings):
 
     def _measures_of(self, report: ReportSettings) -> list[FieldMeasure]:
         """Returns the measures of fields of a report, in the order of their names."""
-        own = (self.every_measure[name].columns(name) for name in {*report.measures} & self.every_measure.keys())
-        return sorted((measure for measures in own for measure in measures), key=lambda measure: measure.name)
+        own = sorted({*report.measures} & self.every_measure.keys())
+        return [self.every_measure[name].definition(name) for name in own]
 
     def _windows(self, report: ReportSettings) -> AnyWindows:
         return (report.window or self.window).windows()
@@ -484,7 +484,7 @@ class Settings(BaseSettings):
             where=report.where,
             measures=(
                 *(measure for measure in MEASURES if measure in report.measures),
-                *(measure.name for measure in own),
+                *sorted(column for measure in own for column in measure.measure_names),
             ),
             session_gap_ms=milliseconds(report.session_gap) if of_sessions else 0,
             dimensions=tuple(Dimension(name, **self.every_dimension[name].model_dump()) for name in dimensions),

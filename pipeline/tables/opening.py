@@ -152,8 +152,8 @@ def report_to_json(report: Report) -> dict[str, Any]:
         if not dimension["top"]:
             del dimension["top"]
     for measure in plain["field_measures"]:
-        if not measure["quantile"]:  # as above
-            del measure["quantile"]
+        if not measure["quantiles"]:  # as above
+            del measure["quantiles"]
     for name in ("dimensions", "field_measures"):
         if not plain[name]:  # so that a definition of an older version remains equal
             del plain[name]
@@ -167,7 +167,8 @@ def report_from_json(plain: Mapping[str, Any]) -> Report:
     kind = windows.pop("kind")
     _require_known("windows", [kind], KINDS)
     own = tuple(map(_measure_from_json, plain.get("field_measures", ())))
-    _require_known("measure", plain["measures"], {*MEASURES, *(measure.name for measure in own)})
+    known = {*MEASURES, *(name for measure in own for name in measure.measure_names)}
+    _require_known("measure", plain["measures"], known)
     _require_known("setting", plain, [field.name for field in fields(Report)])
     lists = {name: tuple(plain[name]) for name in ("keys", "measures")}
     lists |= {"dimensions": tuple(map(_dimension_from_json, plain.get("dimensions", ()))), "field_measures": own}
@@ -183,7 +184,8 @@ def _dimension_from_json(plain: Mapping[str, Any]) -> Dimension:
 def _measure_from_json(plain: Mapping[str, Any]) -> FieldMeasure:
     _require_known("setting of a measure", plain, [field.name for field in fields(FieldMeasure)])
     _require_known("function of a measure", [plain["function"]], [*Function])
-    return FieldMeasure(**{**plain, "function": Function(plain["function"])})
+    quantiles = tuple(plain.get("quantiles", ()))
+    return FieldMeasure(**{**plain, "function": Function(plain["function"]), "quantiles": quantiles})
 
 
 def _require_known(what: str, names: Iterable[str], known: Collection[str]) -> None:

@@ -66,8 +66,6 @@ def stored_parts(report: Report) -> list[StoredPart]:
     for measure in report.field_measures:
         kind, join = _KINDS.get(measure.function, "number"), _JOINS.get(measure.function, "sum")
         for published in _published_sql(measure):
-            if any(part.published == published for part in parts):
-                continue  # quantiles of one setting have one sketch
             count[kind] += 1
             column = f"{kind}_{count[kind]}"
             parts.append(StoredPart(measure.name, column, join, _TYPES[kind], published, measure.function))
@@ -87,7 +85,7 @@ def _published_sql(measure: FieldMeasure) -> Iterator[str]:
         case Function.FIRST | Function.LAST:
             yield f"{name}_after_time"
         case Function.QUANTILES:
-            yield f"{measure.setting}_sketch"
+            yield f"{name}_sketch"
         case _:
             number = f"CAST({name} * {10**measure.digits} AS BIGINT)" if measure.digits else name
             lacking = _NO_VALUE.get(measure.function)

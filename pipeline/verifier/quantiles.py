@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Final
 
-from tidemark.pipeline.event_time.field_measures import FieldMeasure, Function
+from tidemark.pipeline.event_time.field_measures import Function
 from tidemark.pipeline.verifier.distinct_values import check_sketches, windows_of
 from tidemark.pipeline.verifier.published_results import PublishedReport
 from tidemark.pipeline.verifier.verification import Finding, Row
@@ -27,12 +27,12 @@ def check(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) 
 def check_display(tables: WarehouseSnapshot, result: PublishedReport, finding: Finding) -> None:
     """Checks that quantiles are those of the sketches of their rows."""
     for measure in result.report.field_measures:
-        if measure.function is Function.QUANTILES:
-            number = f"CAST({measure.name} * {10**measure.digits} AS BIGINT)"
+        for name, quantile in zip(measure.measure_names, measure.quantiles, strict=False):
+            number = f"CAST({name} * {10**measure.digits} AS BIGINT)"
             cell = ", ".join(result.cell)
-            sql = f"SELECT {cell}, {number} AS actual, {measure.setting}_sketch AS sketch FROM {result.table}"
-            _, rows = tables.compare(sql, partial(_other_quantile, measure))
-            finding.report_rows(rows, partial(_quantile_difference, result, measure.name))
+            sql = f"SELECT {cell}, {number} AS actual, {measure.name}_sketch AS sketch FROM {result.table}"
+            _, rows = tables.compare(sql, partial(_other_quantile, Fraction(quantile, _WHOLE)))
+            finding.report_rows(rows, partial(_quantile_difference, result, name))
 
 
 def _differing(row: Row) -> list[int] | None:
@@ -50,9 +50,9 @@ def _differing(row: Row) -> list[int] | None:
     return [buckets[0], published[buckets[0]], expected[buckets[0]]] if buckets else []
 
 
-def _other_quantile(measure: FieldMeasure, row: Row) -> list[int] | None:
+def _other_quantile(part: Fraction, row: Row) -> list[int] | None:
     """Returns the quantile of the sketch, an empty list for null; None if the row has a sketch and shows it."""
-    expected = _quantile(_counts([row["sketch"]]), Fraction(measure.quantile, _WHOLE))
+    expected = _quantile(_counts([row["sketch"]]), part)
     if row["sketch"] is not None and row["actual"] == expected:
         return None
     return [] if expected is None else [expected]

@@ -22,7 +22,7 @@ SALES = Report(
     Grid(10 * MINUTE, 10 * MINUTE),
     5 * MINUTE,
     ("page_url",),
-    measures=("page_views", *(measure.name for measure in FIELDS)),
+    measures=("page_views", *(name for measure in FIELDS for name in measure.measure_names)),
     field_measures=FIELDS,
 )
 

@@ -58,7 +58,7 @@ def measure_of(function: Function, digits: int) -> tuple[Measure, pa.DataType]:
     """Returns a measure, and the type of its column."""
     own = FieldMeasure("m", function, "price", digits=digits)
     report = Report("r", Grid(1, 1), 0, measures=("m",), field_measures=(own,))
-    return measures_of((own,))[0], result_of(report).schema.field("m").type
+    return measures_of((own,))[0][0], result_of(report).schema.field("m").type
 
 
 @pytest.mark.parametrize(("function", "digits", "states", "expected"), CASES)

@@ -26,7 +26,7 @@ from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.tuning import Tuning
 
 pytestmark = pytest.mark.slow
-OWN = tuple(measure.name for measure in FIELDS)
+OWN = tuple(name for measure in FIELDS for name in measure.measure_names)
 MEASURES = ("page_views", "last_page_url", "first_seen", "last_seen", *OWN)
 REPORTS = {
     "grid": Report("grid", Grid(10 * MINUTE, 10 * MINUTE), 5 * MINUTE, measures=MEASURES),

@@ -55,17 +55,19 @@ def test_measures_of_fields_come_back_and_leave_reports_without_them_as_they_wer
         "entry": {"first": {"sql": "lower(page_url)"}},
         "buyers": {"count_if": "event_type = 'click'"},
         "pages": {"unique": "page_url"},
+        "wait": {"quantiles": "seconds", "at": [0.95, 0.5]},
     }
     reports = {
-        "one": {"measures": ["revenue", "clicks", "entry", "pages"]},
+        "one": {"measures": ["revenue", "clicks", "entry", "pages", "wait"]},
         "other": {"measures": ["buyers"]},
         "plain": {},
     }
     opening = Opening(Settings.model_validate({"measures": measures, "reports": reports}).policy(), {})
     assert Opening.from_text(opening.to_text()) == opening
     told = {report["name"]: report for report in json.loads(opening.to_text())["policy"]["reports"]}
-    assert [each["name"] for each in told["one"]["field_measures"]] == ["entry", "pages", "revenue"]
-    assert told["one"]["measures"] == ["clicks", "entry", "pages", "revenue"]
+    assert [each["name"] for each in told["one"]["field_measures"]] == ["entry", "pages", "revenue", "wait"]
+    assert [each.get("quantiles") for each in told["one"]["field_measures"]] == [None, None, None, [5_000, 9_500]]
+    assert told["one"]["measures"] == ["clicks", "entry", "pages", "revenue", "wait_p50", "wait_p95"]
     assert "field_measures" not in told["plain"]
 
 

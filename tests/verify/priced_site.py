@@ -16,8 +16,7 @@ FIELDS: Final = (
     FieldMeasure("lowest", Function.MIN, "price"),
     FieldMeasure("pages", Function.UNIQUE, "page"),
     FieldMeasure("revenue", Function.SUM, "price", digits=2),
-    FieldMeasure("spread_p50", Function.QUANTILES, "price", digits=2, quantile=5_000),
-    FieldMeasure("spread_p99_9", Function.QUANTILES, "price", digits=2, quantile=9_990),
+    FieldMeasure("spread", Function.QUANTILES, "price", digits=2, quantiles=(5_000, 9_990)),
 )
 
 

@@ -103,8 +103,7 @@ def _check_fields(schemas: EventSchemas, settings: Settings, records: DataFrame)
 
 def _check_numbers(schemas: EventSchemas, policy: Policy, records: DataFrame) -> Iterator[CheckResult]:
     """Warns of each measure whose field is not read as a number in some events."""
-    by_setting = {measure.setting: measure for measure in policy.field_measures}
-    measures = [measure for measure in by_setting.values() if not measure.function.is_of_text]
+    measures = [measure for measure in policy.field_measures if not measure.function.is_of_text]
     events = reader(schemas, *needed_fields(policy))
     fields = records.select(*events.columns).where(F.col(c.USER_ID).isNotNull())
     counts = fields.agg(F.count(F.lit(1)), *(F.count_if(unread(measure)) for measure in measures)).first() or (0,)
@@ -112,7 +111,7 @@ def _check_numbers(schemas: EventSchemas, policy: Policy, records: DataFrame) ->
         if count:
             yield warning(
                 "measures",
-                f"measures.{measure.setting} leaves out {count:,} of {counted(counts[0], 'event')} among the newest "
+                f"measures.{measure.name} leaves out {count:,} of {counted(counts[0], 'event')} among the newest "
                 f"records: {measure.path or measure.sql} is no number there, has more than "
                 f"{counted(measure.digits, 'digit')} after the point, or is too large",
             )

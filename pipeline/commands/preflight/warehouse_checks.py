@@ -36,7 +36,7 @@ def check_reports(settings: Settings) -> Iterator[CheckResult]:
     used = {one.name for one in policy.dimensions}
     used |= {settings.site.referrer or "", settings.site.campaign} if settings.site else set()
     unused = {f"dimensions.{name}" for name in settings.dimensions.keys() - used}
-    unused |= {f"measures.{name}" for name in settings.measures.keys() - {one.setting for one in policy.field_measures}}
+    unused |= {f"measures.{name}" for name in settings.measures.keys() - {one.name for one in policy.field_measures}}
     for report in policy.reports if policy.by_arrival else ():
         if not report.windows.by_time:
             yield warning(
