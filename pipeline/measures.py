@@ -25,11 +25,15 @@ class Join(StrEnum):
     """The different values of a text are counted: see `tidemark.pipeline.sketches`."""
     DDSKETCH = "ddsketch"
     """The numbers are counted by their size: see `tidemark.pipeline.ddsketch`."""
+    SET = "set"
+    """The different texts are listed up to a bound: see `tidemark.pipeline.value_lists`."""
+    PATH = "path"
+    """The texts are listed in the order of their events up to a bound: see `tidemark.pipeline.value_lists`."""
 
     @property
     def is_sketch(self) -> bool:
-        """Whether the values are sketches, which the driver makes and merges."""
-        return self in (Join.SKETCH, Join.DDSKETCH)
+        """Whether the values are sketches or lists, which the driver makes and merges."""
+        return self in (Join.SKETCH, Join.DDSKETCH, Join.SET, Join.PATH)
 
 
 class Display(StrEnum):
@@ -55,6 +59,10 @@ class Display(StrEnum):
     """The first part divided by 10 ** `digits` and by the second; null if that is 0. Both have columns of their own."""
     QUANTILE = "quantile"
     """A quantile of the numbers in a sketch, which has a column of its own; null without a number."""
+    LIST = "list"
+    """The listed texts of a state, which has a column of its own."""
+    LEFT_OUT = "left_out"
+    """How many texts a state does not list; it has a column of its own."""
 
 
 NO_NUMBER: Final[Mapping[Join, int]] = {Join.SUM: 0, Join.MIN: 2 * 10**18, Join.MAX: -2 * 10**18}
@@ -102,6 +110,8 @@ class Part:
     """Its column in a fold, if columns of `panes` are shared by parts of several reports."""
     is_exact: bool = False
     """Whether a sum over many batches may exceed 64 bits, which must be an error."""
+    most: int = 0
+    """The most texts that a list has."""
 
     @property
     def folded(self) -> str:

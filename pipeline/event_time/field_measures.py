@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final
 
 from tidemark.pipeline import columns as c
-from tidemark.pipeline import ddsketch
+from tidemark.pipeline import ddsketch, value_lists
 from tidemark.pipeline.event_time.dimensions import source_text
 from tidemark.pipeline.measures import NO_NUMBER, TIME_DIGITS, Aggregate, Display, Join, Measure, Part
 
@@ -51,16 +51,25 @@ class Function(StrEnum):
     """The number of different texts, by a sketch."""
     QUANTILES = "quantiles"
     """Quantiles of the numbers, by a sketch: each is a column of results."""
+    COLLECT_SET = "collect_set"
+    """The different texts, the lowest first, up to a bound."""
+    PATH = "path"
+    """The texts in the order of event time and of record position, up to a bound."""
 
     @property
     def is_of_text(self) -> bool:
         """Whether the values are texts."""
-        return self in (Function.FIRST, Function.LAST, Function.UNIQUE)
+        return self in (Function.FIRST, Function.LAST, Function.UNIQUE) or self.is_list
+
+    @property
+    def is_list(self) -> bool:
+        """Whether its value is a list."""
+        return self in (Function.COLLECT_SET, Function.PATH)
 
     @property
     def is_of_sketch(self) -> bool:
-        """Whether its part is a sketch."""
-        return self in (Function.UNIQUE, Function.QUANTILES)
+        """Whether its part is a sketch or a list."""
+        return self in (Function.UNIQUE, Function.QUANTILES) or self.is_list
 
     @property
     def is_grouped_by(self) -> bool:
@@ -102,10 +111,14 @@ class FieldMeasure:
     """The number of decimal digits of its values."""
     quantiles: tuple[int, ...] = ()
     """With `QUANTILES` these, in parts of `WHOLE`, the lowest first."""
+    most: int = 0
+    """The most texts of a list."""
 
     @property
     def measure_names(self) -> tuple[str, ...]:
-        """The names of its measures, which are columns of results: its own, or one for each quantile."""
+        """The names of its measures, which are columns of results: a list has two, quantiles have one each."""
+        if self.function.is_list:
+            return self.name, f"{self.name}_cut"
         return tuple(self.name + quantile_suffix(quantile) for quantile in self.quantiles) or (self.name,)
 
     @property
@@ -137,7 +150,7 @@ class FieldMeasure:
         """The comments of its columns in results."""
         source, meaning = source_text(self.path, self.sql), _MEANINGS[self.function]
         percents = [*map(percent_of, self.quantiles)] or [""]
-        comments = [meaning.format(source=source, percent=percent) for percent in percents]
+        comments = [meaning.format(source=source, percent=percent, most=self.most) for percent in percents]
         if self.function is Function.AVG:
             unit = f", times {10**self.digits}" if self.digits else ""
             states = [f"Sum of the values of {self.name}{unit}.", f"Number of the values of {self.name}."]
@@ -147,6 +160,9 @@ class FieldMeasure:
         elif self.function is Function.QUANTILES:
             bytes_of = "for each bucket, in order, its id in 4 bytes and its count in 8, the highest byte first"
             states = [f"The numbers of {self.name} as a DDSketch: {bytes_of}."]
+        elif self.function.is_list:
+            comments.append(_CUTS[self.function].format(name=self.name))
+            states = [f"The bound, the count and the entries of {self.name}, from which rows can be joined."]
         else:
             highest = "lowest is the earliest" if self.function is Function.FIRST else "highest is the latest"
             states = [f"Time and {self.name}: of several rows the {highest}."]
@@ -160,6 +176,10 @@ class FieldMeasure:
                 parts, display = [self._sketch_part(next(names), Join.SKETCH)], Display.ESTIMATE
             case Function.QUANTILES:
                 parts, display = [self._sketch_part(next(names), Join.DDSKETCH)], Display.QUANTILE
+            case Function.COLLECT_SET:
+                parts, display = [self._sketch_part(next(names), Join.SET)], Display.LIST
+            case Function.PATH:
+                parts, display = [self._sketch_part(next(names), Join.PATH)], Display.LIST
             case Function.FIRST | Function.LAST:
                 parts, display = [self._text_part(next(names))], Display.TEXT_AFTER_TIME
             case Function.AVG:
@@ -167,11 +187,13 @@ class FieldMeasure:
             case _:
                 parts, display = [self._number_part(next(names))], Display.EXACT
         measure = Measure(self.name, tuple(parts), display, by, self.states, digits=self.digits, is_anywhere=True)
+        if self.function.is_list:
+            return measure, replace(measure, name=self.measure_names[1], display=Display.LEFT_OUT)
         each = zip(self.measure_names, self.quantiles or (0,), strict=True)
         return tuple(replace(measure, name=name, quantile=quantile) for name, quantile in each)
 
-    def parts_of(self, value: Any, time: int, sketch_of: Callable[[Iterable[str]], bytes]) -> list[Any]:
-        """Returns its parts of one event, given its value in a fold and its time in milliseconds.
+    def parts_of(self, value: Any, time: int, position: int, sketch_of: Callable[[Iterable[str]], bytes]) -> list[Any]:
+        """Returns its parts of one event, given its value in a fold, its time in milliseconds and record position.
 
         `sketch_of` is that of `tidemark.pipeline.sketches`, which takes long to import.
         """
@@ -180,6 +202,10 @@ class FieldMeasure:
         if self.function is Function.QUANTILES:
             buckets = [] if value is None else [int(value)]
             return [ddsketch.sketch_of(buckets, [1] * len(buckets))]
+        if self.function is Function.COLLECT_SET:
+            return [value_lists.set_of([] if value is None else [value], self.most)]
+        if self.function is Function.PATH:
+            return [value_lists.path_of([] if value is None else [(time, position, value)], self.most)]
         join = _JOINS.get(self.function, Join.SUM)
         if self.function.is_of_text:
             return [_NO_TEXT[join] if value is None else f"{time:0{TIME_DIGITS}d} {value}"]
@@ -204,7 +230,7 @@ class FieldMeasure:
         return Part(name, "string", join, fold, name, (time,), column=self._folded)
 
     def _sketch_part(self, name: str, join: Join) -> Part:
-        return Part(name, "binary", join, fold=self.column, corrected=name)
+        return Part(name, "binary", join, fold=self.column, corrected=name, most=self.most)
 
 
 _MEANINGS: Final[Mapping[Function, str]] = {
@@ -223,6 +249,15 @@ _MEANINGS: Final[Mapping[Function, str]] = {
         "{percent} % quantile of {source}, the lowest number that this part of the numbers does not exceed: with a "
         "relative error of 0.8 % at most; null without a number."
     ),
+    Function.COLLECT_SET: "The different values of {source}, the lowest in text order first, at most {most} of them.",
+    Function.PATH: (
+        "The values of {source} in the order of event time, then of partition and offset: of the first {most} events "
+        "that have one."
+    ),
+}
+_CUTS: Final[Mapping[Function, str]] = {
+    Function.COLLECT_SET: "1 if there are higher values, which {name} leaves out; else 0.",
+    Function.PATH: "Number of later events with a value, which {name} leaves out.",
 }
 
 

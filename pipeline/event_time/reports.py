@@ -10,7 +10,7 @@ from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.dimensions import STORED, Dimension, Type
 from tidemark.pipeline.event_time.field_measures import FieldMeasure, measures_of
 from tidemark.pipeline.event_time.windows.base import Terms
-from tidemark.pipeline.measures import COUNTS, MEASURES, TIMES, Display, Measure, Part
+from tidemark.pipeline.measures import COUNTS, MEASURES, TIMES, Display, Join, Measure, Part
 
 if TYPE_CHECKING:  # windows import `lateness`, which imports this module
     from tidemark.pipeline.event_time.windows.kinds import AnyWindows
@@ -131,11 +131,12 @@ class Report(Terms):
     def parts_of(self, event: Mapping[str, Any], sketch_of: Callable[[Iterable[str]], bytes]) -> dict[str, Any]:
         """Returns the columns of `corrections` with the measures of fields, of an event with the columns of a fold.
 
-        `sketch_of` makes a sketch of values.
+        The event also has its partition and offset. `sketch_of` makes a sketch of values.
         """
         columns = dict[str, Any]()
+        position = event[c.PARTITION] * rules.PARTITION_STEP + event[c.OFFSET]
         for definition, measures in zip(self.field_measures, measures_of(self.field_measures), strict=True):
-            values = definition.parts_of(event[definition.column], event[c.TIME], sketch_of)
+            values = definition.parts_of(event[definition.column], event[c.TIME], position, sketch_of)
             columns |= {part.name: value for part, value in zip(measures[0].parts, values, strict=True)}
         return columns
 
@@ -148,7 +149,7 @@ class Report(Terms):
     @property
     def parts(self) -> tuple[Part, ...]:
         """The columns of its panes in addition to their keys. Sketches of a key are left out."""
-        times = TIMES if self.windows.is_timed else ()
+        times = TIMES if self.windows.is_timed or self.folds_events else ()
         wanted = dict.fromkeys([*COUNTS, *times, *(part for measure in self.chosen_measures for part in measure.parts)])
         return tuple(part for part in wanted if not part.join.is_sketch or part.fold not in self.pane_keys)
 
@@ -166,6 +167,12 @@ class Report(Terms):
     def keeps_events(self) -> bool:
         """Whether each event has its own row in `panes`."""
         return self.windows.keeps_events
+
+    @property
+    def folds_events(self) -> bool:
+        """Whether a fold has a row for each event: panes keep the events, or a measure needs their order."""
+        parts = (part for measure in self.chosen_measures for part in measure.parts)
+        return self.keeps_events or any(part.join is Join.PATH for part in parts)
 
     @property
     def event_ms(self) -> int | None:

@@ -28,6 +28,7 @@ class UserTotals:
     typed_keys_sql: ClassVar[str] = ""
     parts: ClassVar[tuple[Part, ...]] = (*COUNTS, *TIMES)
     keeps_events: ClassVar[bool] = False
+    folds_events: ClassVar[bool] = False
     event_ms: ClassVar[int | None] = None
     shift_ms: ClassVar[int] = 0
     allowed_lateness_ms: ClassVar[int] = rules.NEVER

@@ -15,7 +15,7 @@ from tidemark.pipeline.event_time.dimensions import DIMENSION
 from tidemark.pipeline.event_time.event_ids import Longs
 from tidemark.pipeline.event_time.field_measures import TEXT_OF
 from tidemark.pipeline.event_time.reports import KEYS
-from tidemark.pipeline.fold.duplicates import PARTITION_STEP
+from tidemark.pipeline.event_time.rules import PARTITION_STEP
 from tidemark.pipeline.fold.rejected_fields import POSITION
 from tidemark.pipeline.fold.statistics import bytes_of
 

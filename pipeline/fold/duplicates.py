@@ -14,12 +14,11 @@ from tidemark.pipeline.decoding.decode import may_have_field
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time.checks import is_counted
 from tidemark.pipeline.event_time.event_ids import Ids, Longs
+from tidemark.pipeline.event_time.rules import PARTITION_STEP
 from tidemark.schemas.fields import EventSchemas
 
 REPEATED: Final = "repeated"
 _OTHER_SEED: Final = 1
-PARTITION_STEP: Final = 2**48
-"""Distance of the record positions of one offset in two neighbouring partitions."""
 
 
 def require_event_id(schemas: EventSchemas) -> None:

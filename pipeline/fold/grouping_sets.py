@@ -47,10 +47,10 @@ class Groupings:
     def of(self, consumer: Consumer) -> int:
         """Returns the index of the set that a consumer's panes are made from: the first set that has all its keys.
 
-        Example: with `sets` (("page_url",), ("event_type", "user_id")) a report by user_id gets 1. A report that keeps
+        Example: with `sets` (("page_url",), ("event_type", "user_id")) a report by user_id gets 1. A report that folds
         events gets its own set, which ends in record_position.
         """
-        if consumer.keeps_events:
+        if consumer.folds_events:
             return self.sets.index(_event_keys(consumer))
         return next(index for index, keys in enumerate(self.sets) if {*consumer.fold_keys} <= {*keys})
 
@@ -91,8 +91,8 @@ class Groupings:
 
 def groupings(consumers: Sequence[Consumer]) -> Groupings:
     """Returns the largest sets only: a consumer whose keys are part of another's uses the other's groups."""
-    event_sets = {_event_keys(consumer) for consumer in consumers if consumer.keeps_events}
-    key_sets = {consumer.fold_keys for consumer in consumers if not consumer.keeps_events}
+    event_sets = {_event_keys(consumer) for consumer in consumers if consumer.folds_events}
+    key_sets = {consumer.fold_keys for consumer in consumers if not consumer.folds_events}
     largest = sorted(keys for keys in key_sets if not any({*keys} < {*other} for other in key_sets))
     pane_ms = gcd(*(consumer.pane_ms for consumer in consumers)) or 1
     shifts = {consumer.shift_ms for consumer in consumers}

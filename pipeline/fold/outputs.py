@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidemark.pipeline import columns as c
-from tidemark.pipeline import ddsketch
+from tidemark.pipeline import ddsketch, value_lists
 from tidemark.pipeline.decoding.wire_format import reasons_by_schema
 from tidemark.pipeline.event_time import lateness, rules
 from tidemark.pipeline.event_time.arrival import of_watermarks
@@ -25,6 +25,8 @@ from tidemark.pipeline.measures import PARTS, Join, Part
 from tidemark.pipeline.sketches import sketch_of
 
 _IN_TIME_FROM: Final = "in_time_from"
+_ORDER: Final = (c.FIRST_TIME, c.RECORD_POSITION)
+"""The columns of an event's own row that order events."""
 _OPTIONAL_COLUMNS: Final = {
     **dict.fromkeys(PANE_KEYS, pa.string()),
     **dict.fromkeys((c.RECORD_POSITION, c.SESSIONS, c.WINDOW_START_MS, c.WINDOW_END_MS), pa.int64()),
@@ -71,9 +73,9 @@ def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, 
 
 
 def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
-    """Returns the pane, keys and parts of a consumer's groups, and record positions if the consumer keeps events."""
+    """Returns the pane, keys and parts of a consumer's groups, and record positions if it folds events."""
     is_late = pc.is_in(rows[c.FLAGS], pa.array(groups.late(consumer), pa.int32()))
-    position = [c.RECORD_POSITION] if consumer.keeps_events else []
+    position = [c.RECORD_POSITION] if consumer.folds_events else []
     pane, shift_ms, pane_ms = rows[c.PANE_START], consumer.shift_ms, consumer.pane_ms
     if not consumer.keeps_events:  # the consumer's panes are unions of the fold's
         pane = pc.subtract(pc.multiply(pc.divide(pc.add(pane, shift_ms), pane_ms), pane_ms), shift_ms)
@@ -106,10 +108,25 @@ def _sketched(consumer: Consumer) -> list[Part]:
     return [part for part in consumer.parts if part.join.is_sketch]
 
 
-def _sketch_of(part: Part, values: Sequence[str | None], counts: Sequence[int]) -> bytes:
-    """Returns the sketch of `values` of a fold, which may be null, and how many events have each."""
-    if part.join is Join.SKETCH:
-        return sketch_of(filter(None, values))
+def _sketch_of(
+    part: Part,
+    values: Sequence[str | None],
+    counts: Sequence[int],
+    times: Sequence[int] = (),
+    positions: Sequence[int] = (),
+) -> bytes:
+    """Returns the sketch or the list of `values` of a fold, which may be null, and how many events have each.
+
+    The list of a path needs the time and the record position of each event.
+    """
+    match part.join:
+        case Join.SKETCH:
+            return sketch_of(filter(None, values))
+        case Join.SET:
+            return value_lists.set_of((value for value in values if value is not None), part.most)
+        case Join.PATH:
+            events = zip(times, positions, values, strict=True)
+            return value_lists.path_of([(time, at, text) for time, at, text in events if text is not None], part.most)
     buckets = [(int(value), count) for value, count in zip(values, counts, strict=True) if value is not None]
     return ddsketch.sketch_of(*zip(*buckets, strict=True)) if buckets else b""
 
@@ -117,6 +134,11 @@ def _sketch_of(part: Part, values: Sequence[str | None], counts: Sequence[int]) 
 def _with_own_sketches(rows: pa.Table, consumer: Consumer) -> pa.Table:
     """Replaces the values in rows of one event each by sketches."""
     for part in _sketched(consumer):
+        if part.join is Join.PATH:
+            columns = (rows[name].to_pylist() for name in (part.fold, c.EVENTS, *_ORDER))
+            paths = [_sketch_of(part, *([value] for value in row)) for row in zip(*columns, strict=True)]
+            rows = rows.append_column(part.name, pa.array(paths, pa.binary()))
+            continue
         encoded = rows[part.fold].combine_chunks().dictionary_encode(null_encoding="encode")
         sketches = [_sketch_of(part, [value], [1]) for value in encoded.dictionary.to_pylist()]
         sketch = pc.take(pa.array(sketches, pa.binary()), encoded.indices)
@@ -130,13 +152,16 @@ def _added_up(rows: pa.Table, consumer: Consumer) -> pa.Table:
     sketched = _sketched(consumer)
     functions = {part.name: part.join.value for part in consumer.parts if not part.join.is_sketch}
     functions |= {c.LATE_EVENTS: "sum"}
-    listed = [(name, "list") for name in dict.fromkeys([c.EVENTS, *(part.fold for part in sketched)]) if sketched]
+    order = _ORDER if consumer.folds_events else ()
+    listed = [
+        (name, "list") for name in dict.fromkeys([c.EVENTS, *(part.fold for part in sketched), *order]) if sketched
+    ]
     groups = rows.group_by(by).aggregate([*functions.items(), *listed])
     sums = {name: groups[name] for name in by}
     sums |= {name: groups[f"{name}_{function}"] for name, function in functions.items()}
     for part in sketched:
-        values, counts = (groups[f"{name}_list"].to_pylist() for name in (part.fold, c.EVENTS))
-        sums[part.name] = pa.array(map(partial(_sketch_of, part), values, counts), pa.binary())
+        columns = (groups[f"{name}_list"].to_pylist() for name in (part.fold, c.EVENTS, *order))
+        sums[part.name] = pa.array(map(partial(_sketch_of, part), *columns), pa.binary())
     return pa.table(sums)
 
 

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidemark.pipeline import value_lists
 from tidemark.pipeline.ddsketch import quantile
 from tidemark.pipeline.measures import NO_NUMBER, TIME_DIGITS, Display, Join, Measure
 from tidemark.pipeline.results.result_table import timestamps
@@ -105,12 +106,25 @@ def _quantile(measure: Measure, joined: Values) -> pa.ChunkedArray:
     return _in_units(values, measure.digits)
 
 
+def _list(measure: Measure, joined: Values) -> pa.ChunkedArray:
+    texts = value_lists.texts_of_path if measure.part.join is Join.PATH else value_lists.texts_of_set
+    return each(texts, joined[0], pa.list_(pa.string()))
+
+
+def _left_out(_: Measure, joined: Values) -> pa.ChunkedArray:
+    return each(value_lists.left_out, joined[0], pa.int64())
+
+
 def _single_view(_: Measure, joined: Values) -> pa.ChunkedArray:
     return pc.and_(pc.equal(joined[0], 1), pc.equal(joined[1], 0)).cast(pa.int64())
 
 
 def _single_view_sql(_: Measure, joined: Sequence[str], __: Engine) -> str:
     return f"CAST(CASE WHEN {joined[0]} = 1 AND {joined[1]} = 0 THEN 1 ELSE 0 END AS BIGINT)"
+
+
+def _null_sql(_: Measure, __: Sequence[str], ___: Engine) -> str:
+    return "NULL"
 
 
 class _DisplayForm(NamedTuple):
@@ -131,5 +145,7 @@ _FORMS: Final[Mapping[Display, _DisplayForm]] = {
     Display.AVERAGE: _DisplayForm(_average, _average_sql),
     Display.ELAPSED: _DisplayForm(lambda _, joined: pc.subtract(joined[1], joined[0]), _elapsed_sql),
     Display.SINGLE_VIEW: _DisplayForm(_single_view, _single_view_sql),
-    Display.QUANTILE: _DisplayForm(_quantile, lambda _, __, ___: "NULL"),
+    Display.QUANTILE: _DisplayForm(_quantile, _null_sql),
+    Display.LIST: _DisplayForm(_list, _null_sql),
+    Display.LEFT_OUT: _DisplayForm(_left_out, _null_sql),
 }

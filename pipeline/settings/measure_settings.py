@@ -31,6 +31,10 @@ from tidemark.pipeline.settings.report_settings import (
 
 _WITH_DIGITS: Final = (Function.SUM, Function.MIN, Function.MAX, Function.AVG, Function.QUANTILES)
 MOST_QUANTILES: Final = 10
+MOST_LISTED: Final = 1_000
+"""The highest `most` of a list."""
+_LISTED: Final = 100
+"""The `most` of a list that does not set it."""
 
 
 class ValueSettings(SourceSettings):
@@ -69,6 +73,12 @@ class MeasureSettings(Section):
     """Quantiles of numbers, null without any: a column for each in `at`, such as `seconds_p95` of `seconds`."""
     at: Annotated[tuple[float, ...], Field(max_length=MOST_QUANTILES)] = ()
     """Which quantiles: above 0 and below 1, with up to four digits after the point."""
+    collect_set: PathOrValue | None = None
+    """List of the different texts, the lowest first; `NAME_cut` is 1 if there are more than `most`."""
+    path: PathOrValue | None = None
+    """List of the texts in the order of event time; `NAME_cut` is how many come after the first `most`."""
+    most: Annotated[int, Field(ge=1, le=MOST_LISTED)] | None = None
+    """The most texts of a list: 100 if it is not set."""
     digits: Annotated[int, Field(ge=0, le=MOST_DIGITS)] = 0
     """Digits after the point of the numbers; a number with more digits is left out."""
 
@@ -81,6 +91,8 @@ class MeasureSettings(Section):
             raise ValueError(f"{functions[0]} has no digits: leave them out")
         if self.at and functions[0] is not Function.QUANTILES:
             raise ValueError(f"{functions[0]} has no quantiles: leave out at")
+        if self.most and not functions[0].is_list:
+            raise ValueError(f"{functions[0]} is no list: leave out most")
         if functions[0] is Function.QUANTILES:
             self._require_quantiles()
         return self
@@ -105,7 +117,8 @@ class MeasureSettings(Section):
             return FieldMeasure(name, function, sql=self.count_if)
         values: ValueSettings = getattr(self, function)
         quantiles = sorted(int(Decimal(str(quantile)) * WHOLE) for quantile in self.at)
-        return FieldMeasure(name, function, values.path, values.sql, self.digits, tuple(quantiles))
+        most = (self.most or _LISTED) if function.is_list else 0
+        return FieldMeasure(name, function, values.path, values.sql, self.digits, tuple(quantiles), most)
 
 
 def measure_names(value: dict[str, MeasureSettings]) -> dict[str, MeasureSettings]:

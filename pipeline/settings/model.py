@@ -40,7 +40,12 @@ from tidemark.pipeline.settings.measure_settings import (
     require_room,
     require_small_batches,
 )
-from tidemark.pipeline.settings.personal_fields import require_no_sessions, require_only_pseudonyms, where_of
+from tidemark.pipeline.settings.personal_fields import (
+    require_no_lists,
+    require_no_sessions,
+    require_only_pseudonyms,
+    where_of,
+)
 from tidemark.pipeline.settings.report_settings import (
     DEFAULT_REPORTS,
     Count,
@@ -425,6 +430,7 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _personal_fields_are_hidden_and_erased(self) -> Self:
         require_no_sessions(self.reports, self.dimensions)
+        require_no_lists(self.dimensions, self.measures, self.schemas.mapping.fields())
         if self.privacy.pseudonym_key_file:
             conditions = {**where_of(self.reports), "time.marker": self.time.marker}
             require_only_pseudonyms(self.dimensions, self.measures, conditions, self.schemas.mapping.fields())

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from tidemark.pipeline import columns as c
 from tidemark.pipeline.measures import MEASURES
 from tidemark.pipeline.settings.measure_settings import MeasureSettings
 from tidemark.pipeline.settings.report_settings import DimensionSettings, ReportSettings
@@ -23,7 +24,9 @@ def require_only_pseudonyms(
         if dimension.personal:
             paths = _paths(dimensions, measures, fields)
             found = [setting for setting, path in paths if setting != name and _meet(dimension.path, path)]
-            found += [setting for setting, sql in _all_sql(dimensions, measures, conditions) if _reads(sql, dimension)]
+            found += [
+                setting for setting, sql in _all_sql(dimensions, measures, conditions) if _reads(sql, dimension.path)
+            ]
             if found:
                 raise ValueError(
                     f"{found[0]} reads {dimension.path}, but {name} is personal, and privacy.pseudonym_key_file "
@@ -41,6 +44,22 @@ def require_no_sessions(reports: Mapping[str, ReportSettings], dimensions: Mappi
                 f"report {name} has {of_sessions[0]} and the personal key {personal[0]}: if events of a person there "
                 "were erased, sessions of other users would begin in other rows; make two reports"
             )
+
+
+def require_no_lists(
+    dimensions: Mapping[str, DimensionSettings], measures: Mapping[str, MeasureSettings], fields: EventFields
+) -> None:
+    """Raises ValueError if a measure lists ids of people, which would remain in rows of others after an erasure."""
+    people = [c.USER_ID, *fields.users, *(each.path for each in dimensions.values() if each.personal)]
+    for name, measure in measures.items():
+        own = measure.definition(name)
+        if own.function.is_list:
+            for path in people:
+                if (own.path and _meet(path, own.path)) or _reads(own.sql, path):
+                    raise ValueError(
+                        f"measures.{name} lists {path}, which has ids of people: they would remain in other rows when "
+                        "a person is erased. Count them by unique, or list another field"
+                    )
 
 
 def where_of(reports: Mapping[str, ReportSettings]) -> dict[str, str]:
@@ -66,9 +85,9 @@ def _all_sql(
     yield from ((name, measure.definition(name).sql) for name, measure in measures.items())
 
 
-def _reads(sql: str, dimension: DimensionSettings) -> bool:
-    """Returns whether SQL may name the outermost field of a dimension's path."""
-    field = re.escape(dimension.path.partition(".")[0])
+def _reads(sql: str, path: str) -> bool:
+    """Returns whether SQL may name the outermost field of a path."""
+    field = re.escape(path.partition(".")[0])
     return re.search(rf"(?<!\w){field}(?!\w)", sql, re.IGNORECASE) is not None
 
 

@@ -134,6 +134,10 @@ _STEPS: Final[Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {0: _f
 """The migrations: each makes an opening of the next format."""
 
 
+_LATER: Final = {"dimensions": ("personal", "top"), "field_measures": ("quantiles", "most")}
+"""Settings that are stored only if they are set, so that the definition of an older version remains equal."""
+
+
 def with_closed(policy: Policy, closed: Mapping[str, int]) -> Policy:
     """Returns the policy with `closed_before_ms` of each report, from ends by report name in milliseconds."""
     reports = (
@@ -146,16 +150,9 @@ def report_to_json(report: Report) -> dict[str, Any]:
     """Returns a report as JSON, with the kind of its windows and without `closed_before_ms`."""
     plain: dict[str, Any] = json.loads(json.dumps(asdict(report)))
     del plain["closed_before_ms"]
-    for dimension in plain["dimensions"]:
-        if not dimension["personal"]:  # so that a definition of before it could be remains equal
-            del dimension["personal"]
-        if not dimension["top"]:
-            del dimension["top"]
-    for measure in plain["field_measures"]:
-        if not measure["quantiles"]:  # as above
-            del measure["quantiles"]
-    for name in ("dimensions", "field_measures"):
-        if not plain[name]:  # so that a definition of an older version remains equal
+    for name, later in _LATER.items():
+        plain[name] = [{key: value for key, value in each.items() if value or key not in later} for each in plain[name]]
+        if not plain[name]:
             del plain[name]
     plain["windows"]["kind"] = report.windows.kind
     return plain

@@ -72,6 +72,8 @@ _TYPES_OF_MEASURES: Final = {
     Display.SINGLE_VIEW: pa.int64(),
     Display.AVERAGE: pa.float64(),
     Display.QUANTILE: pa.int64(),
+    Display.LIST: pa.list_(pa.string()),
+    Display.LEFT_OUT: pa.int64(),
 }
 _TEXT_COLUMNS: Final = (c.REASON, c.DETAIL, c.TOPIC, c.REPORT, c.USER_ID, c.PAGE_URL, c.EVENT_TYPE, *STORED, *TEXTS)
 

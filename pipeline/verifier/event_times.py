@@ -8,7 +8,7 @@ from tidemark.pipeline.event_time.windows.count import CountWindows
 from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 from tidemark.pipeline.event_time.windows.periodic import Periodic
 from tidemark.pipeline.event_time.windows.session import Sessions
-from tidemark.pipeline.verifier import quantiles
+from tidemark.pipeline.verifier import quantiles, text_lists
 from tidemark.pipeline.verifier.measured_fields import check_display, exact_parts
 from tidemark.pipeline.verifier.periodic_sums import with_sums
 from tidemark.pipeline.verifier.published_results import PublishedReport
@@ -91,6 +91,7 @@ def check_fit(tables: WarehouseSnapshot, result: PublishedReport, finding: Findi
     times = {name: _TIMES_SQL[name] for name in result.report.measures if name in _TIMES_SQL}
     check_display(tables, result, finding)
     quantiles.check_display(tables, result, finding)
+    text_lists.check_display(tables, result, finding)
     violations = [f"{time} IS NULL OR {time} < start_ms OR {time} >= end_ms" for time in times.values()]
     if {c.FIRST_SEEN, c.LAST_SEEN} <= times.keys():
         violations.append(f"{times[c.FIRST_SEEN]} > {times[c.LAST_SEEN]}")

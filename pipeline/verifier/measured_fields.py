@@ -20,12 +20,16 @@ _JOINS: Final = {
     Function.LAST: "max",
     Function.UNIQUE: _LISTED,
     Function.QUANTILES: _LISTED,
+    Function.COLLECT_SET: _LISTED,
+    Function.PATH: _LISTED,
 }
 _KINDS: Final = {
     Function.FIRST: "text",
     Function.LAST: "text",
     Function.UNIQUE: "sketch",
     Function.QUANTILES: "sketch",
+    Function.COLLECT_SET: "sketch",
+    Function.PATH: "sketch",
 }
 _TYPES: Final = {"number": "BIGINT", "text": "STRING", "sketch": "BINARY"}
 _NO_VALUE: Final = {Function.MIN: "2000000000000000000", Function.MAX: "-2000000000000000000"}
@@ -84,7 +88,7 @@ def _published_sql(measure: FieldMeasure) -> Iterator[str]:
             yield from (f"{name}_sum", f"{name}_values")
         case Function.FIRST | Function.LAST:
             yield f"{name}_after_time"
-        case Function.QUANTILES:
+        case Function.QUANTILES | Function.COLLECT_SET | Function.PATH:
             yield f"{name}_sketch"
         case _:
             number = f"CAST({name} * {10**measure.digits} AS BIGINT)" if measure.digits else name

@@ -17,6 +17,7 @@ from tidemark.pipeline.verifier import (
     queries,
     rankings,
     session_sums,
+    text_lists,
     user_sums,
 )
 from tidemark.pipeline.verifier.published_results import AnyResult, PublishedReport, PublishedTotals, published_results
@@ -55,6 +56,7 @@ def _check_result(tables: WarehouseSnapshot, result: AnyResult, finding: Finding
         return
     distinct_values.check(tables, result, finding)
     quantiles.check(tables, result, finding)
+    text_lists.check(tables, result, finding)
     match result.report.windows:
         case Counts() | SlidingCounts() as windows:
             count_windows.check(tables, result, windows, finding)

@@ -39,11 +39,15 @@ pytestmark = [pytest.mark.broker, pytest.mark.core]
 Bag = Counter[tuple[Any, ...]]
 _BASE_MS: Final = (now_ms() - 86_400_000) // 60_000 * 60_000
 _AHEAD_MS: Final = 3_600_000
-_MEASURES: Final = ["page_views", "clicks", "wait"]
+_MEASURES: Final = ["page_views", "clicks", "wait", "way", "rests"]
 _SECTIONS: Final[Mapping[str, Any]] = {
     "time": {"judged": "arrival", "bound": "500ms", "allowed_lateness": "2s", "idle_timeout": "2s",
              "max_future_skew": "400ms"},
-    "measures": {"wait": {"quantiles": {"sql": "event_time % 1009 - 500"}, "at": [0.5, 0.9]}},
+    "measures": {
+        "wait": {"quantiles": {"sql": "event_time % 1009 - 500"}, "at": [0.5, 0.9]},
+        "way": {"path": {"sql": "event_time % 7"}, "most": 4},
+        "rests": {"collect_set": {"sql": "event_time % 7"}, "most": 4},
+    },
     "reports": {
         "sliding": {"window": {"size": "4s", "slide": "2s"}, "keys": ["user_id"]},
         "visits": {"window": {"gap": "1500ms"}, "keys": ["user_id"], "allowed_lateness": "1s", "measures": _MEASURES},
@@ -95,6 +99,9 @@ def assert_comparable(one: Path, other: Path) -> None:
     alter(other, "all", lambda rows: [row | {"late_events": row["late_events"] + 1} for row in rows])
     assert compare(str(one), str(other)).outcome is ComparisonOutcome.DIFFERENT
     DeltaTable(str(other / "all")).restore(version)
+    alter(other, "all", lambda rows: [row | {"way": [*reversed(row["way"]), "8"]} for row in rows])
+    assert compare(str(one), str(other)).outcome is ComparisonOutcome.DIFFERENT
+    DeltaTable(str(other / "all")).restore(version)
 
 
 def take(settings: Settings, records: Topic, cuts: Sequence[int], chance: Random) -> None:
@@ -131,7 +138,8 @@ def bags(warehouse: Path, others: Iterable[str]) -> Mapping[str, Bag]:
 
 
 def row_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(value for name, value in sorted(row.items()) if name not in _OF_A_CUT and not name.endswith("_sketch"))
+    columns = {name: tuple(value) if isinstance(value, list) else value for name, value in sorted(row.items())}
+    return tuple(value for name, value in columns.items() if name not in _OF_A_CUT and not name.endswith("_sketch"))
 
 
 def shifted(watermark: int | None) -> int | None:

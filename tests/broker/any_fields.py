@@ -33,6 +33,8 @@ MEASURES: Final[dict[str, dict[str, Any]]] = {
     "revenue": {"sum": "cart.price", "digits": 2},
     "notes": {"unique": "note"},
     "prices": {"quantiles": "cart.price", "at": [0.9, 0.25], "digits": 3},
+    "said": {"collect_set": "note", "most": 2},
+    "way": {"path": {"sql": "lower(note)"}, "most": 3},
     "weeks": {"sum": {"sql": "try_cast(get_json_object(traits, '$.seats') AS bigint) div 7"}},
 }
 REPORTS: Final[dict[str, dict[str, Any]]] = {
@@ -46,6 +48,12 @@ REPORTS: Final[dict[str, dict[str, Any]]] = {
     "last": {"keys": ["seats", "host"], "window": {"count": 3, "slide": 2}},
 }
 TIME: Final = {"bound": "2s", "allowed_lateness": "0s", "idle_timeout": "1h", "max_future_skew": "1h"}
+COLUMNS: Final = {
+    "prices": ["prices_p25", "prices_p90"],
+    "said": ["said", "said_cut"],
+    "way": ["way", "way_cut"],
+}
+"""The columns of measures that have several."""
 _PRICES: Final = (12.34, 0, 3, -7.5, "8.25", "8.250", 1e2, 0.125, 5e-10, 1e13, "free", None, True, [1], "")
 Row = tuple[Any, ...]
 Event = Mapping[str, Any]
@@ -142,16 +150,12 @@ def about_quantile(prices: Sequence[Decimal | None], above: int, below: int) -> 
 
 
 def columns_of(report: Mapping[str, Any]) -> list[str]:
-    """Returns the columns of a report's measures: quantiles have one each."""
-    return [
-        column
-        for measure in report["measures"]
-        for column in (["prices_p25", "prices_p90"] if measure == "prices" else [measure])
-    ]
+    """Returns the columns of a report's measures."""
+    return [column for measure in report["measures"] for column in COLUMNS.get(measure, [measure])]
 
 
 def measures_of(events: Sequence[Event]) -> dict[str, Any]:
-    """Returns the values that the measures of a window's events must have."""
+    """Returns the values that the measures of a window's events, in their order, must have."""
     added = [price for event in events if (price := price_of(event, 2, 10**12)) is not None]
     tenths, thousandths, exact = ([price_of(event, digits, 10**18 - 1) for event in events] for digits in (1, 3, 9))
     notes = [(event["event_time"], event["note"]) for event in events if event.get("note") is not None]
@@ -170,6 +174,10 @@ def measures_of(events: Sequence[Event]) -> dict[str, Any]:
         "prices_p25": about_quantile(thousandths, 1, 4),
         "prices_p90": about_quantile(thousandths, 9, 10),
         "revenue": sum(added, Decimal(0)),
+        "said": tuple(sorted({note for _, note in notes})[:2]),
+        "said_cut": int(len({note for _, note in notes}) > 2),
+        "way": tuple(note.lower() for _, note in notes)[:3],
+        "way_cut": max(len(notes) - 3, 0),
         "weeks": sum((seats_of(event) or 0) // 7 for event in events),
     }
 
@@ -187,7 +195,7 @@ def recount(events: Sequence[Event], reports: Reports, name: str) -> Counter[Row
     found = Counter[Row]()
     for keys, group in groups.items():
         for start, end, inside in _windows(group, window):
-            measures = measures_of([event for *_, event in inside])
+            measures = measures_of([event for *_, event in sorted(inside, key=lambda each: each[:2])])
             found[start, end, *keys, *(measures[measure] for measure in columns_of(report))] += 1
     return found
 
@@ -219,9 +227,17 @@ def shown(found: Sequence[Mapping[str, Any]], reports: Reports, name: str) -> Co
     report = reports[name]
     columns = [*sorted(report["keys"]), *columns_of(report)]
     return Counter(
-        (milliseconds(row["window_start"]), milliseconds(row["window_end"]), *(row[column] for column in columns))
+        (
+            milliseconds(row["window_start"]),
+            milliseconds(row["window_end"]),
+            *(_plain(row[column]) for column in columns),
+        )
         for row in found
     )
+
+
+def _plain(cell: Any) -> Any:
+    return tuple(cell) if isinstance(cell, list) else cell
 
 
 def until_now(rows_of: Counter[Row]) -> Counter[Row]:

@@ -27,7 +27,7 @@ def drawn() -> dict[str, int]:
     for line in filter(None, PICTURE.splitlines()):
         first = re.search(r"[a-z_]+", line)
         assert first is not None, line
-        names = re.findall(r"[a-z_]+", line) if line.rstrip().endswith("tuning") else [first[0]]
+        names = re.findall(r"[a-z_]+", line) if first[0] == "columns" else [first[0]]
         depths |= dict.fromkeys(names, first.start())
     return depths
 

@@ -12,6 +12,7 @@ from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.event_time.field_measures import FieldMeasure, Function
 
 SUM = {"sum": "price"}
+DIMENSIONS = json.dumps({"plan": "plan", "owner": {"path": "owner.name", "personal": True}})
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,14 @@ SUM = {"sum": "price"}
         ({f"m{number or ''}": {"unique": "a"} for number in range(5)}, "has 0 numbers, 0 texts and 5 sketches"),
         ({"m": {"unique": "a", "digits": 1}}, "unique has no digits"),
         ({"m": SUM, "sketch_1": SUM}, "cannot be named 'sketch_1'"),
+        ({"m": {"path": "a", "most": 0}}, "greater than or equal to 1"),
+        ({"m": {"path": "a", "most": 1_001}}, "less than or equal to 1000"),
+        ({"m": {"path": "a", "digits": 1}}, "path has no digits"),
+        ({"m": {"unique": "a", "most": 3}}, "unique is no list: leave out most"),
+        ({"m": {"path": "a"}, "m_cut": SUM}, "report few has two columns m_cut: rename"),
+        ({"m": {"collect_set": "user_id"}}, "measures.m lists user_id, which has ids of people"),
+        ({"m": {"path": {"sql": "lower(user_id)"}}}, "measures.m lists user_id, which has ids of people"),
+        ({"m": {"path": "Owner.Name.First"}}, "measures.m lists owner.name, which has ids of people"),
         ({"m": {"quantiles": "a"}}, "quantiles need at: list which, such as at = [0.5, 0.95]"),
         ({"m": {"at": [0.5]}}, "set one of sum, min, max, avg, count_if, first, last, unique, quantiles"),
         ({"m": {"sum": "a", "at": [0.5]}}, "sum has no quantiles: leave out at"),
@@ -64,7 +73,7 @@ def test_a_measure_that_cannot_be_is_refused_in_a_sentence(measures: dict[str, A
     few = {"measures": [name for name in measures if name.startswith("m")] or ["m"]}
     with pytest.raises(SetUpError, match=re.escape(sentence)):
         parsed_settings(
-            f"--measures={json.dumps(measures)}", f"--reports=few={json.dumps(few)}", '--dimensions={"plan": "plan"}'
+            f"--measures={json.dumps(measures)}", f"--reports=few={json.dumps(few)}", f"--dimensions={DIMENSIONS}"
         )
 
 
@@ -122,3 +131,16 @@ def test_quantiles_are_a_column_each_and_share_a_sketch() -> None:
     assert slow.fold_keys == ("text of pages", "text of wait")
     assert slow.sums == []
     assert slow.estimates == [*slow.measures]
+
+
+def test_a_list_has_a_column_for_what_it_leaves_out() -> None:
+    settings = parsed_settings(
+        '--measures={"way": {"path": "page_url"}, "seen": {"collect_set": "page_url", "most": 2}}',
+        '--reports=ways={"measures": ["way", "seen"], "keys": ["page_url"]}',
+    )
+    (ways,) = settings.policy().reports
+    assert ways.measures == ("seen", "seen_cut", "way", "way_cut")
+    assert [measure.most for measure in ways.field_measures] == [2, 100]
+    assert (ways.hidden, ways.sums, ways.estimates) == ({"seen_sketch", "way_sketch"}, [], [])
+    assert ways.folds_events
+    assert not ways.keeps_events

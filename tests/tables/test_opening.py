@@ -56,10 +56,11 @@ def test_measures_of_fields_come_back_and_leave_reports_without_them_as_they_wer
         "buyers": {"count_if": "event_type = 'click'"},
         "pages": {"unique": "page_url"},
         "wait": {"quantiles": "seconds", "at": [0.95, 0.5]},
+        "way": {"path": "page_url", "most": 7},
     }
     reports = {
         "one": {"measures": ["revenue", "clicks", "entry", "pages", "wait"]},
-        "other": {"measures": ["buyers"]},
+        "other": {"measures": ["buyers", "way"]},
         "plain": {},
     }
     opening = Opening(Settings.model_validate({"measures": measures, "reports": reports}).policy(), {})
@@ -68,6 +69,8 @@ def test_measures_of_fields_come_back_and_leave_reports_without_them_as_they_wer
     assert [each["name"] for each in told["one"]["field_measures"]] == ["entry", "pages", "revenue", "wait"]
     assert [each.get("quantiles") for each in told["one"]["field_measures"]] == [None, None, None, [5_000, 9_500]]
     assert told["one"]["measures"] == ["clicks", "entry", "pages", "revenue", "wait_p50", "wait_p95"]
+    assert [each.get("most") for each in told["other"]["field_measures"]] == [None, 7]
+    assert told["other"]["measures"] == ["buyers", "way", "way_cut"]
     assert "field_measures" not in told["plain"]
 
 

@@ -16,7 +16,9 @@ FIELDS: Final = (
     FieldMeasure("lowest", Function.MIN, "price"),
     FieldMeasure("pages", Function.UNIQUE, "page"),
     FieldMeasure("revenue", Function.SUM, "price", digits=2),
+    FieldMeasure("seen", Function.COLLECT_SET, "page", most=3),
     FieldMeasure("spread", Function.QUANTILES, "price", digits=2, quantiles=(5_000, 9_990)),
+    FieldMeasure("way", Function.PATH, "page", most=3),
 )
 
 
@@ -38,11 +40,12 @@ class PricedSite(Site):
     def late_rows(self) -> list[dict[str, Any]]:
         """Returns the corrections by which `dead` would be counted."""
         (report,) = self.policy.reports
-        return [{**row, **self._parts_of(_event_of(row), report)} for row in super().late_rows()]
+        return [{**row, **self._parts_of(row, report)} for row in super().late_rows()]
 
-    def _parts_of(self, event: Event, report: Report) -> dict[str, Any]:
+    def _parts_of(self, row: dict[str, Any], report: Report) -> dict[str, Any]:
+        event = _event_of(row)
         values = {own.column: self.folded(event, own) for own in report.field_measures}
-        return report.parts_of({**values, "time": event.time}, sketch_of)
+        return report.parts_of({**row, **values, "time": event.time}, sketch_of)
 
 
 def _event_of(correction: dict[str, Any]) -> Event:

@@ -270,7 +270,8 @@ class Site:
         pane_columns |= {part.name: _PARTS[part.name](event) for part in report.parts if part.name in _PARTS}
         if isinstance(report, Report):
             values = {each.column: self.folded(event, each) for each in report.field_measures}
-            pane_columns |= report.parts_of({**values, c.TIME: event.time}, sketch_of)
+            position = {c.PARTITION: 0, c.OFFSET: offset}
+            pane_columns |= report.parts_of({**values, c.TIME: event.time, **position}, sketch_of)
         if windows is not None and windows.keeps_events:
             pane_columns |= {"record_position": offset}
         if isinstance(windows, Calendar):

@@ -20,6 +20,7 @@ from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.kinds import AnyWindows
 from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.value_lists import path_of, set_of
 from tidemark.pipeline.verifier.query_engines import DataFusion
 
 pytestmark = pytest.mark.slow
@@ -55,6 +56,25 @@ BREAKS: dict[str, tuple[dict[str, Any], str]] = {
         {"spread_sketch": sketch_of([bucket_of(-300)], [1]) + sketch_of([bucket_of(-400)], [1])},
         "has a sketch of spread that is not in order",
     ),
+    "seen": (
+        {"seen": ["/", "/a"]},
+        "shows other texts of seen than its state, of which it must list 2 and leave out 0",
+    ),
+    "its cut": ({"seen_cut": 1}, "shows other texts of seen than its state, of which it must list 2 and leave out 0"),
+    "other pages seen": (
+        {"seen": ["/"], "seen_sketch": set_of("/", 3)},
+        "has other texts of seen than its panes and corrections, of which it must list 2 and leave out 0",
+    ),
+    "way": ({"way": ["/", "/b"]}, "shows other texts of way than its state, of which it must list 2 and leave out 0"),
+    "no list": ({"way": None}, "shows other texts of way than its state, of which it must list 2 and leave out 0"),
+    "another order": (
+        {"way": ["/", "/b"], "way_sketch": path_of([(ms(1), 0, "/"), (ms(2), 1, "/b")], 3)},
+        "has other texts of way than its panes and corrections, of which it must list 2 and leave out 0",
+    ),
+    "no way": (
+        {"way": [], "way_sketch": b""},
+        "has other texts of way than its panes and corrections, of which it must list 2 and leave out 0",
+    ),
     "its state": ({"exit_after_time": "", "exit": None}, f"shows exit '', but its {BOUND} '{ms(2):019d} /'"),
 }
 
@@ -85,7 +105,7 @@ def test_a_measure_that_is_not_that_of_its_panes_is_reported(
     alter(warehouse, kind, change({"window_start": at(1 if kind != "grid" else 0), "user_id": "ann"}, **values))
     found = violations(warehouse)
     counts = f"{kind}: window"
-    is_of_row = any(part in sentence for part in ("other columns", "7 pages", "sketch"))
+    is_of_row = any(part in sentence for part in ("other columns", "7 pages", "sketch", "other texts"))
     if kind in ("pairs", "slid") and not is_of_row:
         assert any("full with batch" in each for each in found), found
     else:
@@ -100,6 +120,7 @@ def test_spark_finds_what_data_fusion_finds(kind: str, sites: dict[str, Path], t
     shutil.copytree(sites[kind], warehouse)
     assert spark_reader().call(on_spark, warehouse, RESULTS).violation_count == 0
     wrong = {"revenue": Decimal("0.01"), "exit_after_time": "", "spread_sketch": sketch_of([9], [1])}
+    wrong |= {"way_sketch": b"", "seen": ["/"]}
     alter(warehouse, kind, change({"window_start": at(1 if kind != "grid" else 0), "user_id": "ann"}, **wrong))
     found = spark_reader().call(on_spark, warehouse, RESULTS)
     assert sorted(found.violations) == sorted(finding_of(warehouse, RESULTS, DataFusion).violations)

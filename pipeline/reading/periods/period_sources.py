@@ -47,7 +47,8 @@ class Visits:
     @property
     def texts(self) -> list[str]:
         """The measures that are texts, such as the entry page."""
-        return [measure.name for measure in self.report.field_measures if measure.function.is_of_text]
+        texts = [measure for measure in self.report.field_measures if measure.function.is_of_text]
+        return [measure.name for measure in texts if not measure.function.is_of_sketch]
 
 
 @dataclass(frozen=True, slots=True)
