@@ -5,7 +5,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from tests.transcripts.page_fields import FIELDS
+from tests.transcripts.page_fields import AT_RANDOM
 from tests.transcripts.random_changes import MARKERS, Changes
 from tests.transcripts.transcript import Sent, Step, Transcript, milliseconds
 
@@ -111,7 +111,7 @@ def _with_fields(seed: int, transcript: Transcript) -> Transcript:
 
     def drawn(name: str) -> list[str]:
         apart = Random(f"fields {seed} {name}")
-        return apart.sample([*FIELDS], apart.choice([0, 2, 4]))
+        return apart.sample(AT_RANDOM, apart.choice([0, 2, 4]))
 
     def of(settings: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield from settings.get("reports", {}).items()

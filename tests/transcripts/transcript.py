@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain, count
 from typing import Any, Self
 
-from tests.transcripts.page_fields import values_of
+from tests.transcripts.page_fields import columns_of, values_of
 
 EPOCH = 10**9
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -110,7 +110,7 @@ class Row:
             "last_page_url": max(pages)[1],
             "duration_ms": max(times) - min(times),
             "bounced": int((acts["visit"], acts["click"]) == (1, 0)),
-            **values_of(pages, acts["click"]),
+            **values_of([(entry.time, entry.event.partition, entry.event.page) for entry in counted], acts["click"]),
             **more,
         }
         return cls({column: values[column] for column in columns}, max([*fired, *(entry.batch for entry in counted)]))
@@ -172,7 +172,7 @@ class Report:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of its table between the key and the batch."""
-        return (*self.measures, "late_events")
+        return (*columns_of(self.measures), "late_events")
 
     def key_of(self, event: Sent) -> tuple[str, ...]:
         """The values of its keys."""

@@ -49,9 +49,11 @@ def check(step: Step, transcript: Transcript, before: Tables, seen: Seen) -> Non
         assert [(user, at) for user, at, why in seen.dead if why == reason] == expected, reason
 
 
-def expected_rows(step: Mapping[str, Any], name: str, columns: Sequence[str]) -> Mapping[RowKey, tuple[int, ...]]:
+def expected_rows(step: Mapping[str, Any], name: str, columns: Sequence[str]) -> Mapping[RowKey, tuple[Any, ...]]:
     """The rows of a table that must be new or changed: the values of its columns by key."""
-    rows = {tuple(row[: -len(columns)]): tuple(row[-len(columns) :]) for row in step.get("tables", {}).get(name, [])}
+    table: list[list[Any]] = step.get("tables", {}).get(name, [])
+    cells: list[list[Any]] = [[tuple(cell) if isinstance(cell, list) else cell for cell in row] for row in table]
+    rows = {tuple(row[: -len(columns)]): tuple(row[-len(columns) :]) for row in cells}
     if name == "page_views":
         clicks = {tuple(row[:3]): row[3] for row in step.get("clicks", [])}
         assert clicks.keys() <= {tuple(row[:3]) for row in step.get("published", [])}
