@@ -53,6 +53,7 @@ def test_a_page_has_sums_and_rows_with_their_digits(page: Served) -> None:
     assert "-4.48" in text_of(html)
     (row,) = [row for row in re.findall(r"<tr>.*?</tr>", html, re.DOTALL) if ">/b<" in row]
     assert {"2.50", "2.5", "250", "/b"} <= {*text_of(row).split()}
+    assert "/a, /a, /a" in text_of(html)
     assert "exit after time" not in html
     assert page.get("/").status == 200
 

@@ -103,6 +103,8 @@ def value(context: Context, cell: Any) -> str:
     """Formats a value of a row."""
     if isinstance(cell, datetime):
         return moment_text(ms_of(cell), context["zone"])
+    if isinstance(cell, list):
+        return short(", ".join(cell))
     if isinstance(cell, float):  # an average
         return f"{cell:,.6g}" if abs(cell) < _MANY else number(cell)
     return number(cell) if isinstance(cell, int | Decimal) else short(cell)
