@@ -251,8 +251,8 @@ _MEANINGS: Final[Mapping[Function, str]] = {
     ),
     Function.COLLECT_SET: "The different values of {source}, the lowest in text order first, at most {most} of them.",
     Function.PATH: (
-        "The values of {source} in the order of event time, then of partition and offset: of the first {most} events "
-        "that have one."
+        "The values of {source} in the order of event time, then of partition and offset: those of the first events, "
+        "at most {most}."
     ),
 }
 _CUTS: Final[Mapping[Function, str]] = {

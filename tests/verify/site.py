@@ -265,15 +265,14 @@ class Site:
             keys |= {report.stored(dimension.name): event.host for dimension in report.dimensions}
         pane_columns: dict[str, Any] = {key: keys[key] for key in report.pane_keys}
         # Rows of older versions have no number of events.
-        pane_columns["events"] = 1 if event.other else None
-        pane_columns["closed_until"] = closed_until(report, self.watermark)
+        pane_columns |= {"events": 1 if event.other else None, "closed_until": closed_until(report, self.watermark)}
         pane_columns |= {part.name: _PARTS[part.name](event) for part in report.parts if part.name in _PARTS}
         if isinstance(report, Report):
             values = {each.column: self.folded(event, each) for each in report.field_measures}
-            position = {c.PARTITION: 0, c.OFFSET: offset}
-            pane_columns |= report.parts_of({**values, c.TIME: event.time, **position}, sketch_of)
+            place = {c.TIME: event.time, c.PARTITION: 0, c.OFFSET: offset}
+            pane_columns |= report.parts_of(values | place, sketch_of)
         if windows is not None and windows.keeps_events:
-            pane_columns |= {"record_position": offset}
+            pane_columns["record_position"] = offset
         if isinstance(windows, Calendar):
             pane_columns["window_start_ms"], pane_columns["window_end_ms"] = windows.window(event.time)
         return [{**dict.fromkeys(PANES.schema.names), **fixed, **counts, **pane_columns}]
