@@ -13,9 +13,9 @@ NEVER: Final = 2**62
 """Above every time and every batch id."""
 EARLIEST_EVENT_MS: Final = 1
 LATEST_EVENT_MS: Final = 253_402_300_799_999
+"""The last millisecond of the year 9999; later event times are malformed."""
 PARTITION_STEP: Final = 2**48
 """Distance of the record positions of one offset in two neighbouring partitions: a position is partition and offset."""
-"""The last millisecond of the year 9999; later event times are malformed."""
 END_OF_INPUT: Final = LATEST_EVENT_MS
 """The watermark once the topic is declared complete: all windows fire and close, and every later event is too late."""
 

@@ -51,7 +51,8 @@ def panes(
 def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, watermark: int | None) -> pa.Table:
     in_time_from: Any = lateness.in_time_from(consumer, watermark)
     # A filter copies all columns, most of which are other consumers' or rejected records'.
-    folded = folded.select([name for name in folded.column_names if name in _columns_read(consumer)])
+    read = _columns_read(consumer)
+    folded = folded.select([name for name in folded.column_names if name in read])
     if c.WATERMARK in folded.column_names:
         in_time_from = pc.field(_IN_TIME_FROM)
         by_row = of_watermarks(folded[c.WATERMARK].to_numpy(), partial(lateness.in_time_from, consumer))

@@ -138,7 +138,7 @@ def bags(warehouse: Path, others: Iterable[str]) -> Mapping[str, Bag]:
 
 
 def row_of(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    columns = {name: tuple(value) if isinstance(value, list) else value for name, value in sorted(row.items())}
+    columns = {name: tables.hashable(value) for name, value in sorted(row.items())}
     return tuple(value for name, value in columns.items() if name not in _OF_A_CUT and not name.endswith("_sketch"))
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from tests.support.warehouse import milliseconds
+from tests.support.warehouse import hashable, milliseconds
 
 BEGIN: Final = 1_790_820_000_000 // 60_000 * 60_000
 GAP_MS: Final = 4_000
@@ -230,14 +230,10 @@ def shown(found: Sequence[Mapping[str, Any]], reports: Reports, name: str) -> Co
         (
             milliseconds(row["window_start"]),
             milliseconds(row["window_end"]),
-            *(_plain(row[column]) for column in columns),
+            *(hashable(row[column]) for column in columns),
         )
         for row in found
     )
-
-
-def _plain(cell: Any) -> Any:
-    return tuple(cell) if isinstance(cell, list) else cell
 
 
 def until_now(rows_of: Counter[Row]) -> Counter[Row]:

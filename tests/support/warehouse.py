@@ -80,6 +80,11 @@ def milliseconds(moment: datetime) -> int:
     return round(moment.timestamp() * 1000)
 
 
+def hashable(cell: Any) -> Any:
+    """Returns a cell of a table, a list as a tuple."""
+    return tuple(cell) if isinstance(cell, list) else cell
+
+
 def latest_batch(warehouse: Path) -> list[dict[str, Any]]:
     """Returns the ledger's rows of its newest batch."""
     ledger = rows(warehouse, "ledger")

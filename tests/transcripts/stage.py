@@ -146,6 +146,4 @@ def _row(row: dict[str, Any], columns: Sequence[str]) -> Row:
 
 def _value(cell: Any) -> Any:
     """A cell of a table; moments are milliseconds."""
-    if isinstance(cell, list):
-        return tuple(cell)
-    return tables.milliseconds(cell) if isinstance(cell, datetime) else cell
+    return tables.milliseconds(cell) if isinstance(cell, datetime) else tables.hashable(cell)
