@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
+from urllib.error import HTTPError
 
 import numpy as np
 import pyarrow as pa
@@ -81,12 +82,17 @@ def _measure(warehouse: Path, windows: int, port: int, path: str, looks: int) ->
 
 
 def ask(port: int, path: str) -> None:
-    """Asks for a page until it is complete: the dashboard answers within a second, and a reading may take longer."""
+    """Asks until the answer is complete: a reading may take longer than the dashboard lets a page or program wait."""
     while True:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=_ANSWER_S) as answer:
-            answer.read()
-            if "Retry-After" not in answer.headers:
-                return
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=_ANSWER_S) as answer:
+                answer.read()
+        except HTTPError as error:
+            answer = error
+            if "Retry-After" not in error.headers:
+                raise
+        if "Retry-After" not in answer.headers:
+            return
 
 
 @contextmanager

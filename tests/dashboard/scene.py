@@ -95,8 +95,13 @@ class Answer:
     """An answer of the page."""
 
     status: int
-    text: str
+    body: bytes
     headers: Message
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.body.decode(errors="replace")
 
     def words(self) -> str:
         """Its text with single spaces."""
@@ -135,10 +140,10 @@ class Served:
         request = urllib.request.Request(self.address + path, body, sent_headers)  # noqa: S310 - our own
         try:
             with _OPENER.open(request, timeout=PATIENCE_S) as answer:
-                return Answer(answer.status, answer.read().decode(), answer.headers)
+                return Answer(answer.status, answer.read(), answer.headers)
         except HTTPError as error:
             with error:
-                return Answer(error.code, error.read().decode(), error.headers)
+                return Answer(error.code, error.read(), error.headers)
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,6 @@ import pytest
 
 from tests.dashboard.scene import Served, hanging, serving
 from tests.periods.traffic_site import BERLIN, FIRST, FORMULA, REPORTS, SECOND, THIRD, asked, day
-from tests.support.waiting import PATIENCE_S
 from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
 from tidemark.pipeline.reading.periods.ask import Words
 from tidemark.pipeline.reading.periods.period_report import period_traffic
@@ -176,9 +174,9 @@ def test_the_csv_has_a_line_for_each_number_and_no_formulas(served: Served) -> N
 
 def test_the_parquet_file_has_the_rows_of_the_csv_with_types(served: Served) -> None:
     question = f"{day(THIRD)}&compare=previous"
-    with urllib.request.urlopen(f"{served.address}/traffic.parquet?{question}", timeout=PATIENCE_S) as answer:  # noqa: S310 - our own
-        assert answer.headers["Content-Type"] == "application/vnd.apache.parquet"
-        table = pq.read_table(pa.BufferReader(answer.read()))
+    answer = served.get(f"/traffic.parquet?{question}")
+    assert answer.headers["Content-Type"] == "application/vnd.apache.parquet"
+    table = pq.read_table(pa.BufferReader(answer.body))
     lines = [*csv.DictReader(io.StringIO(served.get(f"/traffic.csv?{question}").text))]
     assert table.column_names == [*COLUMNS]
     kinds = {"start": "timestamp[ms, tz=Europe/Berlin]", "value": "double", "exact": "bool", "state": "string"}

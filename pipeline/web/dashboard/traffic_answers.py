@@ -22,13 +22,7 @@ from tidemark.pipeline.reading.periods.traffic_json import as_json
 from tidemark.pipeline.reading.periods.traffic_rows import as_csv, as_parquet
 from tidemark.pipeline.reading.table_reader import CurrentTables, TableReader
 from tidemark.pipeline.tables.store_errors import STORE_ERRORS, one_line
-from tidemark.pipeline.web.dashboard.shared_views import (
-    READ_AGAIN,
-    ReadView,
-    SharedView,
-    SharedViews,
-    StillReading,
-)
+from tidemark.pipeline.web.dashboard.shared_views import ReadView, SharedView, SharedViews, StillReading
 
 QUARTER_MS: Final = 900_000
 """Days of every zone start at a quarter of an hour: an answer is not older when it becomes another day."""
@@ -94,8 +88,7 @@ class TrafficAnswers:
                 if time.monotonic() >= patient_until:
                     raise
             else:
-                is_pending = view.question.asked_at is not None and view.trouble in ("", READ_AGAIN)
-                if not is_pending or time.monotonic() >= patient_until:
+                if view.question.asked_at is None or time.monotonic() >= patient_until:
                     return view
             is_update = True  # a reading that was just made is due again only after its share of the time
             await asyncio.sleep(_PAUSE_S)
