@@ -1,4 +1,4 @@
-"""The parts of `make nightly`, in the order in which they run: those that take a budget use the time that is left."""
+"""The parts of `make nightly`: one waits beside the others, which run in this order; a budget is of the time left."""
 
 import os
 import sys
@@ -29,6 +29,8 @@ class Part:
     budget: tuple[str, ...] = ()
     """Arguments by which the command takes a budget of `{minutes}`; empty if it ends by itself."""
     source: Source = Source.SUMMARY
+    is_beside: bool = False
+    """Whether it waits most of its time, so that it runs beside the others."""
     again: str = ""
     """The command that repeats a failure `{name}`, for a command that reports only names."""
 
@@ -50,6 +52,7 @@ _ONE_TEST: Final = ".venv/bin/python -m pytest -n 0 '{name}'"
 _AT_MOST: Final = ("--at-most", "{minutes:.1f}")
 _MINUTES: Final = ("--minutes", "{minutes:.1f}")
 PARTS: Final = (
+    Part("hour", (*_PYTHON, "tests.crash.alert_hour"), "faults under the shipped monitoring", is_beside=True),
     Part("pythons", ("make", "test-pythons"), "fast tests", source=Source.PYTEST, again="make test-pythons"),
     Part(
         "sparks", ("make", "test-spark"), "tests with the newest PySpark", source=Source.PYTEST, again="make test-spark"
@@ -62,7 +65,6 @@ PARTS: Final = (
         source=Source.PYTEST,
         again=_ONE_TEST,
     ),
-    Part("hour", (*_PYTHON, "tests.crash.alert_hour"), "faults under the shipped monitoring"),
     Part("protections", (*_PYTHON, "tests.simulation", "--mutations"), "protections that were removed"),
     Part("mutants", (*_PYTHON, "tests.mutants"), "mutants", 60, _AT_MOST),
     Part("plans", (*_PYTHON, "tests.simulation", "--page"), "plans", 100, _AT_MOST),
@@ -86,7 +88,8 @@ def chosen(names: str, parts: tuple[Part, ...] = PARTS) -> list[Part]:
 def share_minutes(part: Part, later: list[Part], minutes_left: float) -> float:
     """Returns how long `part` may take: what it leaves, the parts after it share.
 
-    A part without a budget is whole or worth nothing, so it may take most of the time that is left, the last one all.
+    A part without a budget is whole or worth nothing, so it may take most of the time that is left. The last one, and
+    one beside the others, may take all.
 
     >>> share_minutes(Part("a", (), "", weight=20, budget=("{minutes}",)), [Part("b", (), "", weight=60)], 40)
     10.0
@@ -96,5 +99,5 @@ def share_minutes(part: Part, later: list[Part], minutes_left: float) -> float:
     40
     """
     if not part.budget:
-        return minutes_left * _MOST if later else minutes_left
+        return minutes_left * _MOST if later and not part.is_beside else minutes_left
     return minutes_left * part.weight / (part.weight + sum(other.weight for other in later))

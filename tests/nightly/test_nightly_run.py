@@ -1,6 +1,7 @@
 """Tiny parts as real processes: one that passes, one that fails, and one that is cut off with all that it started."""
 
 import subprocess
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -72,6 +73,14 @@ def is_gone(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
     except OSError:
         return True
+
+
+@pytest.mark.slow
+def test_a_part_that_waits_runs_beside_those_in_turn(tmp_path: Path) -> None:
+    turn = tmp_path / "turn"
+    waits = replace(part("waits", f"until [ -e {turn} ]; do sleep 0.1; done; {SUMMARY}"), is_beside=True)
+    assert play(Night(RUN, "a machine", 7, 1, (waits, part("turn", f"{SUMMARY}; touch {turn}"))), tmp_path) == 0
+    assert [name for name, *_ in rows(tmp_path)] == ["turn", "waits"]
 
 
 @pytest.mark.slow
