@@ -28,6 +28,8 @@ class Reader:
                 found[name] = cursor.text()
             elif isinstance(kind, dict) and "symbols" in kind:
                 found[name] = kind["symbols"][cursor.choice(len(kind["symbols"]))]
+            elif isinstance(kind, dict) and "values" in kind:
+                found[name] = cursor.texts()
             elif kind != "null":
                 found[name] = cursor.number()
         return found
@@ -61,8 +63,23 @@ class _Cursor:
 
     def text(self) -> bytes:
         """Reads the bytes of a string."""
-        length, start = self.number(), self._at
-        if not 0 <= length <= len(self._value) - start:
-            raise NotAvro
+        length, start = self._size(self.number()), self._at
         self._at += length
         return self._value[start : self._at]
+
+    def texts(self) -> dict[bytes, bytes]:
+        """Reads a map of strings. The size in bytes that a block may have is not needed."""
+        found = dict[bytes, bytes]()
+        while count := self.number():
+            if count < 0:
+                self._size(self.number())
+            for _ in range(self._size(abs(count))):
+                name = self.text()
+                found[name] = self.text()
+        return found
+
+    def _size(self, number: int) -> int:
+        """Returns a number of bytes or values, of which the rest must be as many bytes long at least."""
+        if not 0 <= number <= len(self._value) - self._at:
+            raise NotAvro
+        return number
