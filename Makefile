@@ -53,10 +53,9 @@ test-pythons: ## run the fast tests with the oldest and the newest Python of thi
 	for age in oldest newest; do python=$$($(PYTHON) -m dev.pythons $$age) && \
 	    $(MAKE) test-fast-on PYTHON_UNDER_TEST=$$python ENVIRONMENT_UNDER_TEST=.venv-$$age || exit; done
 
-UV = $$(.venv/bin/python -c 'from dev.environment import find_uv; print(find_uv())' 2>/dev/null || echo uv)
 test-spark: setup ## run transcripts, a drain and the planner with the newest PySpark that is allowed; before a release
 	TIDEMARK_ENVIRONMENT=.venv-spark $(PYTHON) dev/environment.py
-	$(UV) pip install --quiet --python .venv-spark/bin/python --no-build-isolation --upgrade 'pyspark<5'
+	$(RUN) dev.uv pip install --quiet --python .venv-spark/bin/python --no-build-isolation --upgrade 'pyspark<5'
 	.venv-spark/bin/python -m pytest -n $(WORKERS) --dist loadfile tests/transcripts tests/broker/test_planner.py \
 	    tests/broker/test_end_to_end.py -m "not nightly" $(ARGS)
 
