@@ -6,8 +6,12 @@ NOW = 1_790_820_000_000
 USERS = ("ann", "böb", "名前", "\U0001f600", "a" * 70, "nul\0")
 """Texts of one to four bytes a letter, a text whose length takes two bytes, and a text with a NUL."""
 _ALL_FIELDS = {
-    **{"session_id": "s-1", "referrer": "https://a.example/", "user_agent": "Mozilla", "element_id": "buy"},
-    **{"event_name": "purchase", "properties": {"price": "9.90", "": "nameless"}},
+    "session_id": "s-1",
+    "referrer": "https://a.example/",
+    "user_agent": "Mozilla",
+    "element_id": "buy",
+    "event_name": "purchase",
+    "properties": {"price": "9.90", "": "nameless"},
 }
 
 
