@@ -31,6 +31,7 @@ def _noting(names: list[str], find: Callable[..., object]) -> Callable[..., obje
     return find_and_note
 
 
+@pytest.mark.slow
 def test_unchanged_logs_are_not_opened_again(tmp_path: Path, opened: list[str]) -> None:
     site = Site(tmp_path, PAGE_VIEWS_ALONE).open()
     handles = TableHandles(str(tmp_path))
@@ -46,6 +47,7 @@ def test_unchanged_logs_are_not_opened_again(tmp_path: Path, opened: list[str]) 
     assert "page_views" in handles.version
 
 
+@pytest.mark.slow
 def test_only_tables_with_a_changed_log_are_looked_at(tmp_path: Path, opened: list[str]) -> None:
     site = Site(tmp_path, PAGE_VIEWS_ALONE).open().batch(Event(1), Event(11))
     handles = TableHandles(str(tmp_path))

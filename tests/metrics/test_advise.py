@@ -124,6 +124,7 @@ def test_the_bound_of_now_is_always_shown_and_others_around_it_by_default(made: 
     assert [one.bound_ms for one in outcomes_of(str(made), [1_000])[0]] == [1_000, 10_000]
 
 
+@pytest.mark.slow
 def test_epochs_without_a_bound_are_left_out(warehouse: Path) -> None:
     lag = replace(ledger_row(2 * EPOCH, 0, 0, NOON_MS), opening=policy(strategy="time_lag"))
     commit(warehouse, lag, replace(ledger_row(2 * EPOCH + 1, 0, 500, NOON_MS + 400_000), watermark=NOON_MS + 390_000))
@@ -175,6 +176,7 @@ def test_a_warehouse_without_data_for_advice_is_one_sentence(
     assert "is time_lag: only time.strategy bounded has estimates" in said()
 
 
+@pytest.mark.slow
 def test_events_that_no_watermark_judged_are_named_and_not_estimated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,6 +18,7 @@ PAGES = ['/a,b\n"', "/r\rr", "/u\u2028x", "/x\x85y", "/z\x1c", "(rest)", "+1;2",
 IN_CSV = ['/a,b\\n"', "/r\\rr", "/u\\u2028x", "/x\\x85y", "/z\\x1c", "(rest)", "'+1;2", "/~0", "/~1", "/~2"]
 
 
+@pytest.mark.slow
 def test_the_csv_has_each_page_in_lines_of_its_own(tmp_path: Path) -> None:
     site = Site(tmp_path, replace(POLICY, reports=(REPORTS[1], REPORTS[5]), totals=None), committed_at=NOON).open()
     site.batch(*(Event(index, page=page) for index, page in enumerate(PAGES))).batch(Event(1500))

@@ -26,6 +26,7 @@ HOUR = 60 * MINUTE
 GONE = "are unknown: rows were removed by age, or the report was added later"
 
 
+@pytest.mark.slow
 def test_a_report_that_was_added_in_the_midst_of_a_day_says_so(tmp_path: Path) -> None:
     site = Site(tmp_path, replace(POLICY, reports=(LANDINGS,), totals=None), committed_at=NOON).open()
     site.batch(Event(1), Event(60))

@@ -35,6 +35,7 @@ def test_the_same_seed_sends_the_same_bytes_and_another_seed_others() -> None:
     assert not set(first[:100]) & set(sent(Site(users=1_000, seed=6))[:100])
 
 
+@pytest.mark.slow
 def test_a_session_begins_with_a_visit_and_a_click_is_on_the_page_in_view() -> None:
     page: dict[tuple[str, str], str] = {}
     for row in rows(batches(Site(users=40), Disorder())):

@@ -39,6 +39,7 @@ def counted_both_ways(steps: int = 60, looking: bool = False) -> tuple[Truth, Re
     return tally.truth("clicks"), recount
 
 
+@pytest.mark.slow
 def test_the_truth_equals_an_independent_recount() -> None:
     truth, recount = counted_both_ways()
     sent = truth.sent

@@ -227,6 +227,7 @@ def test_settings_are_refused_in_a_sentence_or_read_back_equal(folder: Path, all
     assert read_again(folder, lines) == settings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES)
 def test_every_setting_can_be_set_shown_and_read_back(folder: Path, source: str) -> None:
     """A sample value of each setting; the property test has the others."""

@@ -26,10 +26,11 @@ _ALL_NIGHT: Final = 10**6
 def main() -> int:
     """Plays what is asked for; returns the exit code."""
     asked = _arguments()
-    if seeds := [int(name.removeprefix(LIFE)) for name in asked.names if name.startswith(LIFE)]:
-        return _live(seeds, asked)
-    if plans := [name for name in asked.names if ":" in name]:
-        return _replay([Plan.parse(name) for name in plans], shows=asked.story)
+    seeds = [int(name.removeprefix(LIFE)) for name in asked.names if name.startswith(LIFE)]
+    plans = [Plan.parse(name) for name in asked.names if ":" in name and not name.startswith(LIFE)]
+    if seeds or plans:
+        codes = _replay(plans, shows=asked.story), _live(seeds, asked) if seeds else 0
+        return max(codes)
     if asked.lives:
         return _live(range(asked.seed * 1000, asked.seed * 1000 + asked.lives), asked)
     if asked.mutations:

@@ -52,6 +52,7 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verb", "schemas", "sentence"),
     [

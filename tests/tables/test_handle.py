@@ -199,6 +199,7 @@ def test_a_commit_that_was_reported_as_failed_and_lands_later_excludes_its_repet
     assert count(uri) == 10
 
 
+@pytest.mark.slow
 def test_a_handle_knows_the_transactions_of_its_version_whoever_set_them(
     uri: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -118,6 +118,7 @@ def test_an_older_start_does_not_take_over_from_a_newer_start(warehouse: str) ->
         housekeeping.take_over(warehouse, [VIEWS], FIRST, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("starts", [[old_take_over, take_over], [take_over, old_take_over]], ids=["after", "before"])
 def test_of_a_service_of_version_0_1_0_and_a_service_of_this_version_only_the_newer_commits(
     starts: list[Callable[..., None]], warehouse: str
@@ -153,6 +154,7 @@ def test_a_reset_lowers_what_is_final_of_windows_that_end_by_time(warehouse: str
     assert (closed_until(warehouse, VIEWS), closed_until(warehouse, PAIRS)) == (60_000, 120_000)
 
 
+@pytest.mark.slow
 def test_rows_of_batches_that_were_never_committed_are_removed(warehouse: str) -> None:
     housekeeping.take_over(warehouse, [VIEWS, PAIRS], NEXT_EPOCH, None)
     for spec in APPENDED:

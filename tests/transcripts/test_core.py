@@ -33,6 +33,7 @@ def test_the_core_does_what_transcripts_and_model_say(subject: str) -> None:
                 before = seen.tables
 
 
+@pytest.mark.slow
 def test_the_core_agrees_with_the_model_on_random_transcripts() -> None:
     for transcript in random_ones():
         core, model = CorePlayer(transcript), Model(transcript)
@@ -41,6 +42,7 @@ def test_the_core_agrees_with_the_model_on_random_transcripts() -> None:
             assert_equal_states(core, model)
 
 
+@pytest.mark.slow
 def test_one_publication_of_several_batches_publishes_what_one_after_each_batch_does() -> None:
     for transcript in [*transcripts(), *random_ones()]:
         core, model = CorePlayer(transcript, publishes_late=True), Model(transcript)

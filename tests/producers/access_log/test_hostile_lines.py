@@ -43,14 +43,10 @@ UNITS: Final = (
     *("%41", "%", ";", ";a=", "/(S(", "&", "?", "=", "1", ",", "é", "\t", "\u00a0"),
 )
 """Texts whose repetition may make expressions backtrack."""
-SOME_OR_ALL_UNITS: Final = pytest.mark.parametrize(
-    "units", [random.Random(SEED).sample(UNITS, 3), pytest.param(UNITS, marks=pytest.mark.slow)], ids=["some", "all"]
-)
 AGENT_UNITS: Final = (
     *("a", "a-", "1_", "1.", "Java", "Java/", "NewsBlur ", "Yandex", "Go 1.", "CPU iPhone OS 1_1", "Mozilla.1", " "),
     *("Safari.1", "like Gecko", "bo", "centuryb.o.t9", ";", "Mozilla/5.0 (", "y!j-a", "x86_"),
 )
-FAST_AGENT_UNITS: Final = random.Random(SEED).sample(AGENT_UNITS, 2)
 
 
 def visits(parse: LineParser, parameters: frozenset[str] = frozenset()) -> Visits:
@@ -122,21 +118,23 @@ def judged(parse: LineParser, line: str) -> Counter[LineOutcome]:
     return one.counts
 
 
-@SOME_OR_ALL_UNITS
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
-def test_no_expression_looks_at_a_character_of_a_line_again_and_again(name: str, units: Sequence[str]) -> None:
+def test_no_expression_looks_at_a_character_of_a_line_again_and_again(name: str) -> None:
     parse, length = FORMATS[name], 300
-    lines = list((in_json if name == "json" else hostile)(length, units))
+    lines = list((in_json if name == "json" else hostile)(length, UNITS))
     used = profiled(lambda: [judged(parse, line) for line in lines])
     used = {(pattern, method) for pattern, method in used if pattern.pattern.count("|") < 20}  # robots have a test
     assert used
-    texts = [(unit * length)[:length] for unit in units]
+    texts = [(unit * length)[:length] for unit in UNITS]
     for pattern, method in used:
         for text in [*texts, *lines[:: len(used)]]:
             assert regex_steps(pattern, method, text) <= 20 * (len(text) + 10), (pattern.pattern, text)
 
 
-@SOME_OR_ALL_UNITS
+@pytest.mark.parametrize(
+    "units", [random.Random(SEED).sample(UNITS, 3), pytest.param(UNITS, marks=pytest.mark.slow)], ids=["some", "all"]
+)
 @pytest.mark.parametrize("name", FORMATS)
 def test_twice_the_line_takes_at_most_twice_the_instructions(name: str, units: Sequence[str]) -> None:
     parse, lines = FORMATS[name], in_json if name == "json" else hostile
@@ -145,10 +143,8 @@ def test_twice_the_line_takes_at_most_twice_the_instructions(name: str, units: S
         assert counts[1] <= 2 * counts[0] + 100, short
 
 
-@pytest.mark.parametrize(
-    "unit",
-    [pytest.param(unit, marks=() if unit in FAST_AGENT_UNITS else pytest.mark.slow) for unit in AGENT_UNITS],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", AGENT_UNITS)
 def test_whether_an_agent_is_a_robots_is_seen_without_looking_again_and_again(unit: str) -> None:
     agent = ("~" + unit * AGENT_LENGTH)[:AGENT_LENGTH]  # of no other test, so it is in no cache
     line = COMBINED.replace(AGENT, agent)
