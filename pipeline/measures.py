@@ -29,11 +29,20 @@ class Join(StrEnum):
     """The different texts are listed up to a bound: see `tidemark.pipeline.value_lists`."""
     PATH = "path"
     """The texts are listed in the order of their events up to a bound: see `tidemark.pipeline.value_lists`."""
+    FIRST = "first"
+    """Only of a fold's aggregates: the text of the earliest event that has one, after its time; `MIN` joins such."""
+    LAST = "last"
+    """Only of a fold's aggregates: the text of the latest event that has one, after its time; `MAX` joins such."""
 
     @property
     def is_sketch(self) -> bool:
         """Whether the values are sketches or lists, which the driver makes and merges."""
         return self in (Join.SKETCH, Join.DDSKETCH, Join.SET, Join.PATH)
+
+    @property
+    def is_of_text(self) -> bool:
+        """Whether a text is chosen by the time of its event."""
+        return self in (Join.FIRST, Join.LAST)
 
 
 class Display(StrEnum):
@@ -71,9 +80,10 @@ NO_NUMBER: Final[Mapping[Join, int]] = {Join.SUM: 0, Join.MIN: 2 * 10**18, Join.
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """A number that a fold computes of the events of a group: its name, how values join, and the column of the values.
+    """What a fold computes of the events of a group: its name, how values join, and the column of the values.
 
-    An event has `visit` and `click` (0 or 1) and `time` (milliseconds).
+    An event has `visit` and `click` (0 or 1) and `time` (milliseconds). A text comes after the time of its event, which
+    has `TIME_DIGITS` digits, and a space.
     """
 
     name: str

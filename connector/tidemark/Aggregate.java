@@ -3,7 +3,7 @@ package tidemark;
 import java.io.Serializable;
 
 /**
- * A number that is computed of the records of a group.
+ * A number or a text that is computed of the records of a group.
  *
  * @param input the column of the records' values, counted from the first after the keys
  */
@@ -15,7 +15,11 @@ record Aggregate(String name, Join join, int input) implements Serializable {
         /** The least value, null without one. */
         MIN(Long.MAX_VALUE),
         /** The greatest value, null without one. */
-        MAX(Long.MIN_VALUE);
+        MAX(Long.MIN_VALUE),
+        /** The text of the earliest record that has one, after its time: at the same time the lowest. */
+        FIRST(0),
+        /** The text of the latest record that has one, after its time: at the same time the highest. */
+        LAST(0);
 
         /** The value that changes no other. It must not be a value of {@code MIN} and {@code MAX}. */
         final long neutral;
@@ -24,7 +28,11 @@ record Aggregate(String name, Join join, int input) implements Serializable {
             this.neutral = neutral;
         }
 
-        /** Whether a joined value stands for null. */
+        boolean isOfText() {
+            return this == FIRST || this == LAST;
+        }
+
+        /** Whether a joined number stands for null. */
         boolean isNull(long value) {
             return this != SUM && value == neutral;
         }

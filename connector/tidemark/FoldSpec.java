@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
@@ -16,10 +17,11 @@ import org.apache.spark.sql.types.StructType;
  * @param flagBits the number of flags, the lowest bits of a packed number
  * @param checks the number of checks, the next digit of a packed number
  * @param lastCounted the last check with which a record counts
+ * @param time the input with the time by which texts are first or last; it counts like that of an {@link Aggregate}
  * @param limits sizes that only tests change
  * @param arrival how records are found that may be late when they arrive; null if batches decide what is late
  */
-record FoldSpec(int keys, List<KeySet> sets, List<Aggregate> aggregates, int flagBits, int checks, int lastCounted, Limits limits, ArrivalSpec arrival)
+record FoldSpec(int keys, List<KeySet> sets, List<Aggregate> aggregates, int flagBits, int checks, int lastCounted, int time, Limits limits, ArrivalSpec arrival)
     implements Serializable {
 
     // The columns of a judged record. The keys follow, which are texts, or the position of the record, and what aggregates read;
@@ -63,7 +65,7 @@ record FoldSpec(int keys, List<KeySet> sets, List<Aggregate> aggregates, int fla
         JsonNode limits = node.path("limits");
         return new FoldSpec(
             node.get("keys").asInt(), sets, aggregates, node.get("flag_bits").asInt(), node.get("checks").asInt(),
-            node.get("last_counted").asInt(),
+            node.get("last_counted").asInt(), node.path("time").asInt(),
             new Limits(limits.path("block").asInt(256), limits.path("bytes").asLong(Long.MAX_VALUE), limits.path("hash_mask").asLong(-1)),
             ArrivalSpec.of(node.path("arrival")));
     }
@@ -92,7 +94,7 @@ record FoldSpec(int keys, List<KeySet> sets, List<Aggregate> aggregates, int fla
         }
         schema = schema.add("records", DataTypes.LongType, false);
         for (Aggregate aggregate : aggregates) {
-            schema = schema.add(aggregate.name(), DataTypes.LongType);
+            schema = schema.add(aggregate.name(), aggregate.join().isOfText() ? DataTypes.StringType : DataTypes.LongType);
         }
         schema = schema.add("max_event_time", DataTypes.LongType).add("age_ms", DataTypes.LongType);
         return arrival == null ? schema : schema.add("step", DataTypes.LongType).add("time", DataTypes.LongType);
@@ -119,6 +121,18 @@ record FoldSpec(int keys, List<KeySet> sets, List<Aggregate> aggregates, int fla
 
     int inputOrdinal(int aggregate) {
         return KEYS + keys + aggregates.get(aggregate).input();
+    }
+
+    /** Returns the first aggregate that reads the same text, or the aggregate itself. */
+    int readBy(int aggregate) {
+        Aggregate own = aggregates.get(aggregate);
+        return IntStream.range(0, own.join().isOfText() ? aggregate : 0)
+            .filter(other -> aggregates.get(other).join().isOfText() && aggregates.get(other).input() == own.input())
+            .findFirst().orElse(aggregate);
+    }
+
+    int timeOrdinal() {
+        return KEYS + keys + time;
     }
 
     int recordsOrdinal() {

@@ -3,9 +3,13 @@ package tidemark;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.SpecificInternalRow;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.Platform;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /** A row that is given again and again with other values. Columns that are never put are null. */
 final class FoldedRow {
+    private static final int TIME_DIGITS = 19;
+
     private final FoldSpec spec;
     private final SpecificInternalRow row;
 
@@ -27,6 +31,23 @@ final class FoldedRow {
 
     void putAggregate(int aggregate, long value) {
         putUnlessNull(spec.aggregateOrdinal(aggregate), value, spec.aggregates().get(aggregate).join());
+    }
+
+    /** Puts a text after its time in milliseconds, or null without one. */
+    void putText(int aggregate, UTF8String text, long time) {
+        if (text == null) {
+            row.setNullAt(spec.aggregateOrdinal(aggregate));
+            return;
+        }
+        byte[] bytes = new byte[TIME_DIGITS + 1 + text.numBytes()];
+        long rest = time;
+        for (int at = TIME_DIGITS - 1; at >= 0; at--) {
+            bytes[at] = (byte) ('0' + rest % 10);
+            rest /= 10;
+        }
+        bytes[TIME_DIGITS] = ' ';
+        text.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET + TIME_DIGITS + 1);
+        row.update(spec.aggregateOrdinal(aggregate), UTF8String.fromBytes(bytes));
     }
 
     void putRejected(InternalRow fields) {

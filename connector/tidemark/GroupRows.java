@@ -67,8 +67,15 @@ final class GroupRows implements Iterator<InternalRow> {
         row.put(groups.packed().packedOfSet(upper), table.records(place));
         groups.putKeys(set, lower, row);
         int[] aggregates = spec.sets().get(set).aggregates();
-        for (int aggregate = 0; aggregate < aggregates.length; aggregate++) {
-            row.putAggregate(aggregates[aggregate], table.aggregate(place, aggregate));
+        for (int index = 0; index < aggregates.length; index++) {
+            int aggregate = aggregates[index];
+            long value = table.aggregate(place, index);
+            TextNumbers texts = groups.valueTexts(aggregate);
+            if (texts == null) {
+                row.putAggregate(aggregate, value);
+            } else {
+                row.putText(aggregate, texts.text((int) value), table.time(place, index));
+            }
         }
     }
 }

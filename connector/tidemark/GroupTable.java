@@ -9,13 +9,16 @@ import java.util.List;
 final class GroupTable {
     /** A table of more longs is not made: its groups are given. */
     private static final int MOST_CELLS = 1 << 28;
-    // The cells of a group: its key, its records (0 in an empty slot), and its aggregates.
+    // The cells of a group: its key, its records (0 in an empty slot), and its aggregates: a number, or the number of a
+    // text (0 without one) and its time.
     private static final int RECORDS = 1;
     private static final int AGGREGATES = 2;
 
     private final TaskMemory memory;
     private final Hashing hashing;
     private final List<Aggregate.Join> joins;
+    /** By aggregate: its cell. */
+    private final int[] offsets;
     private final int stride;
     private long[] cells;
     private int shift;
@@ -27,7 +30,13 @@ final class GroupTable {
         this.memory = memory;
         this.hashing = hashing;
         this.joins = joins;
-        stride = AGGREGATES + joins.size();
+        offsets = new int[joins.size()];
+        int end = AGGREGATES;
+        for (int aggregate = 0; aggregate < offsets.length; aggregate++) {
+            offsets[aggregate] = end;
+            end += joins.get(aggregate).isOfText() ? 2 : 1;
+        }
+        stride = end;
         int bits = Slots.bits(groups);
         memory.take(bytes(bits));
         allocate(bits);
@@ -65,7 +74,7 @@ final class GroupTable {
 
     /** Joins a value to an aggregate of each of the first {@code count} groups: that of the row in {@code rows}. */
     void join(int aggregate, long[] values, int[] rows, int count, int[] places) {
-        int offset = AGGREGATES + aggregate;
+        int offset = offsets[aggregate];
         switch (joins.get(aggregate)) {
             case SUM -> {
                 for (int index = 0; index < count; index++) {
@@ -83,6 +92,28 @@ final class GroupTable {
                     int place = places[index] + offset;
                     cells[place] = Math.max(cells[place], values[rows[index]]);
                 }
+            }
+            default -> throw new IllegalStateException();
+        }
+    }
+
+    /** Joins the text with a number, 0 for none, like {@link #join}; {@code texts} has given the numbers. */
+    void joinTexts(int aggregate, long[] numbers, long[] times, int[] rows, int count, int[] places, TextNumbers texts) {
+        int sign = joins.get(aggregate) == Aggregate.Join.FIRST ? 1 : -1;
+        for (int index = 0; index < count; index++) {
+            long number = numbers[rows[index]];
+            int place = places[index] + offsets[aggregate];
+            if (number == 0 || number == cells[place] && times[rows[index]] == cells[place + 1]) {
+                continue;
+            }
+            long time = times[rows[index]];
+            int order = cells[place] == 0 ? -sign : Long.compare(time, cells[place + 1]);
+            if (order == 0) {
+                order = texts.text((int) number).compareTo(texts.text((int) cells[place]));
+            }
+            if (sign * order < 0) {
+                cells[place] = number;
+                cells[place + 1] = time;
             }
         }
     }
@@ -105,8 +136,14 @@ final class GroupTable {
         return cells[place + RECORDS];
     }
 
+    /** Returns a joined number, or the number of a text. */
     long aggregate(int place, int aggregate) {
-        return cells[place + AGGREGATES + aggregate];
+        return cells[place + offsets[aggregate]];
+    }
+
+    /** Returns the time of a text. */
+    long time(int place, int aggregate) {
+        return cells[place + offsets[aggregate] + 1];
     }
 
     private int find(long key) {
@@ -122,8 +159,8 @@ final class GroupTable {
     private void add(int place, long key) {
         size++;
         cells[place] = key;
-        for (int aggregate = 0; aggregate < stride - AGGREGATES; aggregate++) {
-            cells[place + AGGREGATES + aggregate] = joins.get(aggregate).neutral;
+        for (int aggregate = 0; aggregate < offsets.length; aggregate++) {
+            cells[place + offsets[aggregate]] = joins.get(aggregate).neutral;
         }
     }
 

@@ -97,7 +97,12 @@ final class RecordRows {
         }
         for (int aggregate : set.aggregates()) {
             int ordinal = spec.inputOrdinal(aggregate);
-            row.putAggregate(aggregate, record.isNullAt(ordinal) ? spec.aggregates().get(aggregate).join().neutral : record.getLong(ordinal));
+            Aggregate.Join join = spec.aggregates().get(aggregate).join();
+            if (join.isOfText()) {
+                row.putText(aggregate, record.isNullAt(ordinal) ? null : record.getUTF8String(ordinal), record.getLong(spec.timeOrdinal()));
+            } else {
+                row.putAggregate(aggregate, record.isNullAt(ordinal) ? join.neutral : record.getLong(ordinal));
+            }
         }
     }
 

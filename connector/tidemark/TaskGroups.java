@@ -3,6 +3,7 @@ package tidemark;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
@@ -25,9 +26,13 @@ final class TaskGroups {
     private final GroupTable[] tables;
     private final LongNumbers ages;
     private final GroupTable statistics;
-    /** By aggregate: the column of its values, and what it reads in place of a null. */
+    /** By aggregate: the column of its values, what it reads in place of a null, and for a text the numbers of its values. */
     private final int[] ordinals;
     private final long[] neutrals;
+    private final TextNumbers[] valueTexts;
+    private final boolean hasValueTexts;
+    /** The aggregates that read values; others have the same texts as one of them. */
+    private final int[] reading;
 
     // The records of the block: what stands for the parts of their keys, and the values that aggregates read.
     private int size;
@@ -36,6 +41,7 @@ final class TaskGroups {
     private final long[] moving;
     private final int[][] codes;
     private final long[][] values;
+    private final long[] times;
 
     // The records of the block that a set counts: key, row of the block, and place of the group.
     private final long[] groupKeys;
@@ -68,9 +74,19 @@ final class TaskGroups {
         ageNumbers = new int[block];
         moving = new long[block];
         codes = new int[texts.length][block];
-        values = new long[spec.aggregates().size()][block];
+        values = new long[spec.aggregates().size()][];
         ordinals = IntStream.range(0, values.length).map(spec::inputOrdinal).toArray();
         neutrals = spec.aggregates().stream().mapToLong(aggregate -> aggregate.join().neutral).toArray();
+        valueTexts = new TextNumbers[values.length];
+        for (int aggregate = 0; aggregate < values.length; aggregate++) {
+            boolean isOfText = spec.aggregates().get(aggregate).join().isOfText();
+            int same = spec.readBy(aggregate);
+            values[aggregate] = same < aggregate ? values[same] : new long[block];
+            valueTexts[aggregate] = same < aggregate ? valueTexts[same] : isOfText ? new TextNumbers(memory, hashing, block) : null;
+        }
+        hasValueTexts = Arrays.stream(valueTexts).anyMatch(Objects::nonNull);
+        reading = IntStream.range(0, values.length).filter(aggregate -> spec.readBy(aggregate) == aggregate).toArray();
+        times = new long[block];
         groupKeys = new long[block];
         rows = new int[block];
         places = new int[block];
@@ -89,12 +105,21 @@ final class TaskGroups {
                 int ordinal = FoldSpec.KEYS + key;
                 codes[key][at] = texts[key] == null || row.isNullAt(ordinal) ? 0 : texts[key].number(row.getUTF8String(ordinal));
             }
-            for (int aggregate = 0; aggregate < values.length; aggregate++) {
-                int ordinal = ordinals[aggregate];
-                values[aggregate][at] = row.isNullAt(ordinal) ? neutrals[aggregate] : row.getLong(ordinal);
+            for (int aggregate : reading) {
+                values[aggregate][at] = value(aggregate, row);
             }
+            times[at] = hasValueTexts ? row.getLong(spec.timeOrdinal()) : 0;
         }
         return number;
+    }
+
+    /** Returns what an aggregate joins of a record: a number, or the number of a text. */
+    private long value(int aggregate, InternalRow row) {
+        int ordinal = ordinals[aggregate];
+        if (row.isNullAt(ordinal)) {
+            return neutrals[aggregate];
+        }
+        return valueTexts[aggregate] == null ? row.getLong(ordinal) : valueTexts[aggregate].number(row.getUTF8String(ordinal));
     }
 
     PackedNumbers packed() {
@@ -133,8 +158,13 @@ final class TaskGroups {
         }
         tables[set].count(groupKeys, counted, places);
         int[] aggregates = spec.sets().get(set).aggregates();
-        for (int aggregate = 0; aggregate < aggregates.length; aggregate++) {
-            tables[set].join(aggregate, values[aggregates[aggregate]], rows, counted, places);
+        for (int index = 0; index < aggregates.length; index++) {
+            int aggregate = aggregates[index];
+            if (valueTexts[aggregate] == null) {
+                tables[set].join(index, values[aggregate], rows, counted, places);
+            } else {
+                tables[set].joinTexts(index, values[aggregate], times, rows, counted, places, valueTexts[aggregate]);
+            }
         }
     }
 
@@ -151,6 +181,9 @@ final class TaskGroups {
         boolean hasRoom = packed.reserve(block) && ages.reserve(block) && statistics.reserve(block);
         for (int key = 0; hasRoom && key < texts.length; key++) {
             hasRoom = texts[key] == null || texts[key].reserve(block);
+        }
+        for (int aggregate = 0; hasRoom && aggregate < values.length; aggregate++) {
+            hasRoom = valueTexts[aggregate] == null || valueTexts[aggregate].reserve(block);
         }
         for (int set = 0; hasRoom && set < tables.length; set++) {
             for (int index = 0; hasRoom && index < combinations[set].length; index++) {
@@ -183,6 +216,11 @@ final class TaskGroups {
         if (own.length > 0) {
             row.putKey(own[0], texts[own[0]].text(rest));
         }
+    }
+
+    /** Returns the numbers of the texts of an aggregate; null for one of numbers. */
+    TextNumbers valueTexts(int aggregate) {
+        return valueTexts[aggregate];
     }
 
     long age(int number) {

@@ -11,7 +11,6 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, Final
 
-from tidemark.pipeline import columns as c
 from tidemark.pipeline import ddsketch, value_lists
 from tidemark.pipeline.event_time.dimensions import source_text
 from tidemark.pipeline.measures import NO_NUMBER, TIME_DIGITS, Aggregate, Display, Join, Measure, Part
@@ -28,7 +27,7 @@ MOST_ADDED: Final = 10**12
 MOST_RECORDS: Final = 9_000_000
 """The most records of a batch with sums of fields, so that they fit into 64 bits."""
 TEXT_OF: Final = "text of "
-"""The prefix of the columns of texts in a fold, which is grouped by them."""
+"""The prefix of the columns of texts in a fold; by some of them it is grouped."""
 _NUMBER_OF: Final = "number of "
 _NO_TEXT: Final = {Join.MIN: "~", Join.MAX: ""}
 """The value of a part without a text: `~` is above all digits."""
@@ -74,7 +73,7 @@ class Function(StrEnum):
     @property
     def is_grouped_by(self) -> bool:
         """Whether a fold groups events by the values, which are texts there."""
-        return self.is_of_text or self.is_of_sketch
+        return self.is_of_sketch
 
     @property
     def stored(self) -> tuple[str, ...]:
@@ -94,6 +93,7 @@ class Function(StrEnum):
         return MOST_ADDED if self in (Function.SUM, Function.AVG) else 10**18 - 1
 
 
+_AGGREGATES: Final = {Function.FIRST: Join.FIRST, Function.LAST: Join.LAST}
 _JOINS: Final = {Function.MIN: Join.MIN, Function.MAX: Join.MAX, Function.FIRST: Join.MIN, Function.LAST: Join.MAX}
 
 
@@ -123,8 +123,14 @@ class FieldMeasure:
 
     @property
     def column(self) -> str:
-        """The column of its values in a fold; no field of an event has a name with a space."""
-        return f"{TEXT_OF if self.function.is_grouped_by else _NUMBER_OF}{self.name}"
+        """The column of its values in a fold, for first and last texts of a field the same one.
+
+        No field of an event has a name with a space.
+        """
+        if self.function in _AGGREGATES and self.path:
+            return f"{TEXT_OF}field {self.path.replace('.', ' ')}"
+        is_text = self.function.is_of_text or self.function.is_of_sketch
+        return f"{TEXT_OF if is_text else _NUMBER_OF}{self.name}"
 
     @property
     def counted(self) -> str:
@@ -223,11 +229,10 @@ class FieldMeasure:
         return Part(name, "int64", Join.SUM, f"`{aggregate.name}`", name, (aggregate,), column=self.counted)
 
     def _text_part(self, name: str) -> Part:
-        join, text = _JOINS[self.function], f"`{self.column}`"
-        time = Aggregate(*((c.FIRST_TIME, join, c.TIME) if join is Join.MIN else (c.LAST_TIME, join, c.TIME)))
-        after_time = f"concat(lpad(CAST({time.name} AS STRING), {TIME_DIGITS}, '0'), ' ', {text})"
-        fold = f"CASE WHEN {text} IS NULL THEN '{_NO_TEXT[join]}' ELSE {after_time} END"
-        return Part(name, "string", join, fold, name, (time,), column=self._folded)
+        join = _JOINS[self.function]
+        aggregate = Aggregate(f"{self.function} of {self.name}", _AGGREGATES[self.function], self.column)
+        fold = f"coalesce(`{aggregate.name}`, '{_NO_TEXT[join]}')"
+        return Part(name, "string", join, fold, name, (aggregate,), column=self._folded)
 
     def _sketch_part(self, name: str, join: Join) -> Part:
         return Part(name, "binary", join, fold=self.column, corrected=name, most=self.most)

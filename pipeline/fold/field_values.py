@@ -34,9 +34,8 @@ def unread(measure: FieldMeasure) -> Column:
 
 def counted_columns(measures: Sequence[FieldMeasure]) -> Iterator[Column]:
     """Yields the columns of a fold that `measures` read: their numbers, and 1 or 0 for whether there is a number."""
+    yield from map(F.col, dict.fromkeys(each.column for each in measures if not each.function.is_grouped_by))
     for measure in measures:
-        if not measure.function.is_grouped_by:
-            yield F.col(measure.column)
         if measure.function is Function.AVG:
             yield F.col(measure.column).isNotNull().cast("long").alias(measure.counted)
 

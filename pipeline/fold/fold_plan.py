@@ -101,8 +101,8 @@ class FoldPlan:
         return self._records.select(records, context, keeps_apart=keeps_apart)
 
     def sample(self, records: DataFrame, context: BatchContext) -> Sample:
-        """Returns the share of rejected records and the row size among the first records."""
-        return sample_of(self.keyed(records, context), self.groupings.keys)
+        """Returns the share of rejected records and the bytes of rows among the first records."""
+        return sample_of(self.keyed(records, context), self._grouped.rows_of_sets, len(self._grouped.part_names))
 
     def mark_duplicates(self, keyed: DataFrame, positions: Longs) -> DataFrame:
         """Returns the first half with the records at `positions` as duplicates; they still move the watermark."""

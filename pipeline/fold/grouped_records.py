@@ -7,7 +7,7 @@ import json
 import operator
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -29,6 +29,14 @@ REJECTED_RECORD: Final = -2
 """The grouping of rows with the fields of a rejected record."""
 
 
+class RowsOfSet(NamedTuple):
+    """What the packed rows of a set of keys have."""
+
+    keys: Sequence[str]
+    texts: Sequence[str]
+    """The columns of texts of which a row has one after a time."""
+
+
 class GroupedRecords:
     """Groups the records of batch after batch by the same sets of keys."""
 
@@ -44,7 +52,8 @@ class GroupedRecords:
         used = (part for consumer in consumers for part in consumer.parts if not part.join.is_sketch)
         parts = {part.folded: part for part in used}
         self._aggregates = [*dict.fromkeys(aggregate for part in parts.values() for aggregate in part.aggregates)]
-        self._inputs = [*dict.fromkeys(aggregate.input for aggregate in self._aggregates)]
+        time = [c.TIME] if any(aggregate.join.is_of_text for aggregate in self._aggregates) else []
+        self._inputs = [*dict.fromkeys([*time, *(aggregate.input for aggregate in self._aggregates)])]
         of_arrival = [c.PARTITION, c.KAFKA_TIMESTAMP, c.TIME] if by_arrival else []
         names = [GROUP, REJECTED, MOVING_TIME, AGE, *groupings.keys, *self._inputs, *of_arrival]
         self._judged = Selection([*map(F.col, names)])
@@ -60,7 +69,12 @@ class GroupedRecords:
             "flag_bits": len(groupings.flags),
             "checks": CHECKS,
             "last_counted": int(Check.PARTLY_LATE),
+            "time": 0,  # that of texts is the first of the inputs
         }
+        self.rows_of_sets = [
+            RowsOfSet(keys, [*dict.fromkeys(part.aggregates[0].input for part in _text_parts(readers))])
+            for keys, readers in zip(groupings.sets, own, strict=True)
+        ]
         self.part_names = [*parts]
         self.part_columns = [_part_column(part, own) for part in parts.values()]
         """The columns of the parts over the rows that `apply` returns."""
@@ -91,6 +105,11 @@ def fold_records(judged: DataFrame, spec: Mapping[str, Any]) -> DataFrame:
     """Returns the folded rows of judged records: `spec` has the fields of `FoldSpec.java`, which names the columns."""
     java: Any = java_packages(judged.sparkSession).tidemark
     return applied(java.FoldRecords.apply, judged, json.dumps(spec))
+
+
+def _text_parts(consumers: Sequence[Consumer]) -> list[Part]:
+    parts = (part for consumer in consumers for part in consumer.parts if part.aggregates)
+    return [part for part in parts if part.aggregates[0].join.is_of_text]
 
 
 def _part_column(part: Part, own: Sequence[Sequence[Consumer]]) -> Column:

@@ -76,6 +76,10 @@ class Groupings:
         """Returns the flags of the consumer's events whose own window had fired before their batch started."""
         return {flags for flags in self._fitting(consumer) if flags & self.flag_bits(consumer).fired}
 
+    def reads(self, consumer: Consumer) -> tuple[int, FlagBits, bool]:
+        """Returns what decides which groups a consumer reads, beside the start of its time."""
+        return self.of(consumer), self.flag_bits(consumer), consumer.event_ms is None
+
     def flag_bits(self, consumer: Consumer) -> FlagBits:
         """Returns the flags of the events that a consumer reads."""
         return FlagBits(*map(self._bits, (*_conditions_sql(consumer), _fired_conditions(consumer))))

@@ -66,6 +66,7 @@ def _event_checks(policy: Policy, now: Column) -> dict[Check, Column]:
     own_time, arrival = F.col(c.EVENT_TIME), arrival_of(policy, now)
     # These fields are written to tables as text, without further checks.
     keys = {c.USER_ID, *(key for consumer in policy.consumers for key in consumer.fold_keys)}
+    keys |= {measure.column for measure in policy.field_measures if measure.function.is_of_text}
     of_other_types = {dimension.column for dimension in policy.dimensions if dimension.type is not Type.TEXT}
     texts = sorted(keys - {c.EVENT_TYPE} - of_other_types)
     checks = {

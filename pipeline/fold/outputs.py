@@ -45,10 +45,21 @@ def panes(
 
     `watermark` is that before the batch; it judges rows if `folded` has no column `watermark` with that of each row.
     """
-    return pa.concat_tables([_panes(folded, consumer, groups, batch, watermark) for consumer in consumers])
+    earliest, made = pc.min(folded[c.PANE_START]).as_py() or 0, dict[object, pa.Table]()
+    tables = []
+    for consumer in consumers:
+        # By hour and by day, events of a batch are the same rows, unless some are too late for one of them.
+        in_time_from = max(lateness.in_time_from(consumer, watermark), earliest)
+        keys = [(key, consumer.stored(key)) for key in consumer.fold_keys]
+        alike = (groups.reads(consumer), *keys, consumer.pane_keys, consumer.parts, consumer.pane_ms, consumer.shift_ms)
+        key = consumer.name if c.WATERMARK in folded.column_names else (alike, consumer.keeps_events, in_time_from)
+        made[key] = rows = made[key] if key in made else _rows(folded, consumer, groups, watermark)
+        tables.append(_panes(rows, consumer, batch, watermark))
+    return pa.concat_tables(tables)
 
 
-def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, watermark: int | None) -> pa.Table:
+def _rows(folded: pa.Table, consumer: Consumer, groups: Groupings, watermark: int | None) -> pa.Table:
+    """Returns the panes, keys and parts of a consumer's rows."""
     in_time_from: Any = lateness.in_time_from(consumer, watermark)
     # A filter copies all columns, most of which are other consumers' or rejected records'.
     read = _columns_read(consumer)
@@ -58,7 +69,11 @@ def _panes(folded: pa.Table, consumer: Consumer, groups: Groupings, batch: int, 
         by_row = of_watermarks(folded[c.WATERMARK].to_numpy(), partial(lateness.in_time_from, consumer))
         folded = folded.append_column(_IN_TIME_FROM, pa.array(by_row))
     rows = _counts(folded.filter(groups.belongs(consumer, in_time_from, pc.field)), consumer, groups)
-    rows = _added_up(rows, consumer) if groups.adds_up(consumer) else _with_own_sketches(rows, consumer)
+    return _added_up(rows, consumer) if groups.adds_up(consumer) else _with_own_sketches(rows, consumer)
+
+
+def _panes(rows: pa.Table, consumer: Consumer, batch: int, watermark: int | None) -> pa.Table:
+    """Returns rows with what does not depend on their events."""
     closed_until = _constant(lateness.closed_until(consumer, watermark), rows)
     if c.WATERMARK in rows.column_names:
         closed_until = pa.array(of_watermarks(rows[c.WATERMARK].to_numpy(), partial(lateness.closed_until, consumer)))

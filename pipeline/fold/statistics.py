@@ -16,34 +16,46 @@ from pyspark.sql import functions as F
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.tallies import Statistic
-from tidemark.pipeline.fold.grouped_records import STATISTICS
+from tidemark.pipeline.fold.grouped_records import STATISTICS, RowsOfSet
 from tidemark.pipeline.fold.grouping_sets import Groupings
 from tidemark.pipeline.fold.packed import GROUP, unpacked_rows
 from tidemark.pipeline.fold.rejected_fields import REJECTED, stored_byte_counts
+from tidemark.pipeline.measures import TIME_DIGITS
 
 ROW_BYTES: Final = 100
 """Approximate bytes of a folded row without its texts."""
-_PACKED_BYTES: Final = 56
-"""Approximate bytes of a packed row without its texts."""
-_SAMPLE_RECORDS: Final = 1_000
+_PACKED_BYTES: Final = 40
+"""Bytes of a packed row without its keys and its parts."""
+_KEY_BYTES: Final = 4
+"""Bytes of a key beside its text, also if it is null."""
+_PART_BYTES: Final = 8
+_TIME_BYTES: Final = TIME_DIGITS + 1
+_SAMPLE_RECORDS: Final = 10_000
 _GROUPS: Final = 1
 """The grouping of the statistic whose records and bytes are those of the groups and rejected records."""
 _BYTES: Final = "bytes"
 
 
 class Sample(NamedTuple):
-    """The share of rejected records, and the bytes of a packed row if each record were a row of its own."""
+    """The share of rejected records, and the bytes of packed rows per record if as many keys differ as in the sample.
+
+    Of more records as many or fewer do, unless the first ones are unlike the others.
+    """
 
     rejected: float
     row_bytes: float
 
 
-def sample_of(keyed: DataFrame, keys: Sequence[str]) -> Sample:
-    """Returns averages over the first records of `keyed`, which has the columns `keys`; 0 without records."""
-    size = bytes_of(_texts(keys), _PACKED_BYTES)
-    columns = [F.col(REJECTED).isNotNull().cast("int").alias(REJECTED), size.alias(_BYTES)]
-    averages = [F.avg(name).alias(name) for name in (REJECTED, _BYTES)]
-    [row] = keyed.select(*columns).limit(_SAMPLE_RECORDS).agg(*averages).collect()
+def sample_of(keyed: DataFrame, sets: Sequence[RowsOfSet], part_count: int) -> Sample:
+    """Returns averages over the first records of `keyed`, 0 without records; packed rows have `part_count` parts."""
+    rows = keyed.limit(_SAMPLE_RECORDS)
+    key_count, sizes = len({key for keys, _ in sets for key in keys}), list[Column]()
+    for keys, texts in sets:
+        fixed = _PACKED_BYTES + _KEY_BYTES * key_count + _PART_BYTES * part_count + _TIME_BYTES * len(texts)
+        rows_per_record = F.approx_count_distinct(F.xxhash64(*keys) if keys else F.lit(0)) / F.count(F.lit(1))
+        sizes.append(F.avg(bytes_of([*_texts(keys), *texts], fixed)) * rows_per_record)
+    rejected = F.avg(F.col(REJECTED).isNotNull().cast("int")).alias(REJECTED)
+    [row] = rows.agg(rejected, reduce(operator.add, sizes, F.lit(0.0)).alias(_BYTES)).collect()
     return Sample(row[REJECTED] or 0.0, row[_BYTES] or 0.0)
 
 

@@ -45,8 +45,8 @@ class Guesses:
     def is_small(self, records: int, sets: int) -> bool:
         """Guesses whether the driver can collect a fold of `records` by `sets` sets of keys without executors.
 
-        Collecting it saves a copy in Spark's cache and further jobs. It must be small even if each record is a row of
-        its own, because its users may differ from those of the last batch.
+        Collecting it saves a copy in Spark's cache and further jobs. A batch with more different keys than the sample
+        or the last batch may be too large for Spark, and is then computed again.
         """
         size = records * max(self._row_bytes, self._record_bytes)
         return size <= self._room_bytes and not self._large.is_large(records * sets)

@@ -20,7 +20,10 @@ from tests.fold.test_grouped_records import (
     FLAG_BITS,
     INPUTS,
     KEYS,
+    LABELS,
     LIMITS,
+    NUMBERS,
+    ORDERS,
     TEXTS,
     age,
     random_sets,
@@ -100,6 +103,8 @@ def assert_doubtful(rows: pa.Table, doubtful: Sequence[tuple[Judged, int]], spec
 
 def value_of(record: Judged, aggregate: Mapping[str, Any]) -> Any:
     value = record[INPUTS[aggregate["input"]]]
+    if aggregate["join"] in ORDERS:
+        return None if value is None else f"{record['time']:019d} {value}"
     return 0 if value is None and aggregate["join"] == "sum" else value
 
 
@@ -149,7 +154,7 @@ def random_state(chance: Random) -> ArrivalState:
 
 def random_records(chance: Random, count: int) -> list[dict[str, Any]]:
     at, records = 30_000, list[dict[str, Any]]()
-    texts = {name: chance.sample(["a", "b", "ab", "ä", None], 3) for name in TEXTS}
+    texts = {name: chance.sample(["a", "b", "ab", "ä", None], 3) for name in (*TEXTS, *LABELS)}
     for position in range(count):
         at += chance.choice([0, 0, 3, 50, 250, 1_300, *([7_000] if position % 50 == 0 else [])])
         stamp = max(0, at - chance.choice([0, 0, 40, 800]))
@@ -160,8 +165,8 @@ def random_records(chance: Random, count: int) -> list[dict[str, Any]]:
         moves = check in (*_TIMED, Check.DUPLICATE) and chance.random() < 0.9
         records.append({
             "packed": packed, "value": chance.randbytes(3), "moving": happened if moves else None, "age": age(chance),
-            **{name: chance.choice(texts[name]) for name in TEXTS}, "position": position,
-            **{name: chance.choice([None, chance.randint(-5, 10**12)]) for name in INPUTS},
+            **{name: chance.choice(some) for name, some in texts.items()}, "position": position,
+            **{name: chance.choice([None, chance.randint(-5, 10**12)]) for name in NUMBERS}, "time": happened,
             "partition": partition, "kafka_timestamp": stamp, "happened": happened,
         })  # fmt: skip
     return records
@@ -169,7 +174,7 @@ def random_records(chance: Random, count: int) -> list[dict[str, Any]]:
 
 def frame_of(spark: SparkSession, records: Sequence[Judged]) -> DataFrame:
     """Returns judged records in one task, in their order."""
-    types = {"value": pa.binary(), **dict.fromkeys(TEXTS, pa.string()), "partition": pa.int32()}
+    types = {"value": pa.binary(), **dict.fromkeys((*TEXTS, *LABELS), pa.string()), "partition": pa.int32()}
     names = ["packed", "value", "moving", "age", *KEYS, *INPUTS, "partition", "kafka_timestamp", "happened"]
     schema = pa.schema([(name, types.get(name, pa.int64())) for name in names])
     rows = spark.createDataFrame(pa.Table.from_pylist([*records], schema)).coalesce(1)

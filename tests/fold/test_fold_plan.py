@@ -76,6 +76,23 @@ def test_panes_dead_letters_and_tallies_are_those_of_grouping_sets(spark: SparkS
     assert (found.partitions, found.panes, found.malformed) == (tallies.partitions, tallies.panes, tallies.malformed)
 
 
+@pytest.mark.parametrize("users", [10, 3_000])
+@pytest.mark.parametrize("settings", [{}, {"site": {"zone": "UTC"}}], ids=["default", "site"])
+def test_a_sample_says_how_large_a_fold_is(spark: SparkSession, settings: dict[str, Any], users: int) -> None:
+    """A fold that is taken for small and is not is computed again."""
+    plan = FoldPlan(EventSchemas(load_schemas(), EventFields()), Settings.model_validate(settings).policy(), 1)
+    values = [
+        value_of(f"user-{number % users}", NOW + number, "visit", f"/page/{number % 50}") for number in range(9_000)
+    ]
+    rows = spark.createDataFrame(
+        pa.table([[b"k"] * 9_000, values, [0] * 9_000, [*range(9_000)], [NOW] * 9_000], schema=RECORDS)
+    )
+    records, context = decoded(rows.coalesce(1), plan.decoding_plan), BatchContext(None, NOW)
+    estimate = plan.sample(records, context).row_bytes * len(values)
+    size = plan.packed(plan.keyed(records, context)).toArrow().nbytes
+    assert 0.6 < estimate / size < 1.6
+
+
 def random_report(chance: Random) -> dict[str, Any]:
     window = chance.choice(WINDOWS)
     is_of_time, is_of_visits = "size" in window, "gap" in window

@@ -21,13 +21,20 @@ pytestmark = pytest.mark.jvm
 CHECKS, FLAG_BITS, LAST_COUNTED = 21, 3, 1
 TEXTS: Final = ("page", "source", "user")
 KEYS: Final = (*TEXTS, "position")
-INPUTS: Final = ("click", "price", "time")
+NUMBERS: Final = ("time", "click", "price")
+LABELS: Final = ("label", "mark")
+INPUTS: Final = (*NUMBERS, *LABELS)
 AGGREGATES: Final[Sequence[Mapping[str, Any]]] = (
-    {"name": "clicks", "join": "sum", "input": 0},
-    {"name": "cheapest", "join": "min", "input": 1},
-    {"name": "dearest", "join": "max", "input": 1},
-    {"name": "last", "join": "max", "input": 2},
+    {"name": "clicks", "join": "sum", "input": 1},
+    {"name": "cheapest", "join": "min", "input": 2},
+    {"name": "dearest", "join": "max", "input": 2},
+    {"name": "last", "join": "max", "input": 0},
+    {"name": "first_label", "join": "first", "input": 3},
+    {"name": "last_label", "join": "last", "input": 3},
+    {"name": "last_mark", "join": "last", "input": 4},
 )
+AFTER_TIME: Final = "CASE WHEN {text} IS NOT NULL THEN concat(lpad(CAST(time AS STRING), 19, '0'), ' ', {text}) END"
+ORDERS: Final = {"first": "min", "last": "max"}
 # Texts that share their length, their first or last bytes, and bytes that are not UTF-8.
 POOL: Final = (
     *(b"", b"a", b"b", b"ab", b"\xff", b"\xff\xfe", b"\xc3", b"a\x00", b"\x00", b"\x00\x00", "ä".encode()),
@@ -63,7 +70,7 @@ def test_groups_statistics_and_rejected_records_are_those_of_a_plain_query(spark
 
 def test_values_that_occur_once_and_long_texts_need_no_more_memory_than_there_is(spark: SparkSession) -> None:
     """A task has a million texts of 20 bytes, or 900 of a megabyte, about as much as Java's heap."""
-    spec = spec_of([{**ALL_RECORDS, "keys": [0, 2], "aggregates": [0, 3]}, {**ALL_RECORDS, "keys": [2]}])
+    spec = spec_of([{**ALL_RECORDS, "keys": [0, 2], "aggregates": [0, 3, 4]}, {**ALL_RECORDS, "keys": [2]}])
     for count, padding in ((1_000_000, 20), (900, 1_000_000)):
         columns = {"page": f"'{'x' * 30}'", "source": "null", "user": f"concat(repeat('x', {padding}), id)"}
         rows = spark.range(0, count, 1, 1).select(
@@ -71,7 +78,8 @@ def test_values_that_occur_once_and_long_texts_need_no_more_memory_than_there_is
             F.expr("cast(null AS struct<value: binary, age: bigint>) AS rejected"),
             *(F.lit(1).cast("long").alias(name) for name in ("moving", "age")),
             *(F.expr(sql).cast("string").alias(name) for name, sql in columns.items()),
-            *(F.col("id").alias(name) for name in ("position", *INPUTS)),
+            *(F.col("id").alias(name) for name in ("position", *NUMBERS)),
+            *(F.expr("cast(id AS string)").alias(name) for name in LABELS),
         )
         groups = fold_records(rows, spec)
         if count == 1_000_000:  # Spark's own aggregation is in the same task, and needs memory, too
@@ -106,7 +114,7 @@ def random_sets(chance: Random) -> Iterator[dict[str, Any]]:
 
 def judged_records(spark: SparkSession, chance: Random, count: int) -> DataFrame:
     """Returns records as the first half of a fold has them, in several tasks."""
-    texts = [chance.sample(POOL, chance.randint(1, len(POOL))) for _ in TEXTS]
+    texts = {name: chance.sample(POOL, chance.randint(1, len(POOL))) for name in (*TEXTS, *LABELS)}
     columns: dict[str, pa.Array] = {
         "packed": pa.array([packed(chance) for _ in range(count)], pa.int64()),
         "value": pa.array([maybe(chance, 0.2, lambda: chance.randbytes(3)) for _ in range(count)], pa.binary()),
@@ -114,16 +122,20 @@ def judged_records(spark: SparkSession, chance: Random, count: int) -> DataFrame
         "age": pa.array([age(chance) for _ in range(count)], pa.int64()),
         "position": pa.array([*range(count)], pa.int64()),
     }
-    for name, pool in zip(TEXTS, texts, strict=True):
+    for name, pool in texts.items():
         columns[name] = pa.array([chance.choice([None, *pool, *pool]) for _ in range(count)], pa.binary())
-    for name in INPUTS:
+    for name in NUMBERS:
         columns[name] = pa.array(
             [maybe(chance, 0.8, lambda: chance.randint(-5, 10**12)) for _ in range(count)], pa.int64()
         )
+    columns["time"] = pa.array([chance.choice([1, 2, 10**12, chance.randint(1, 10**13)]) for _ in range(count)])
     rejected = F.when(F.col("value").isNotNull(), F.struct("value", "age")).alias("rejected")
-    keys = [F.col(name).cast("string").alias(name) if name in TEXTS else F.col(name) for name in KEYS]
+    keys, inputs = (
+        [F.col(name).cast("string").alias(name) if name in texts else F.col(name) for name in names]
+        for names in (KEYS, INPUTS)
+    )
     rows = spark.createDataFrame(pa.table(columns))
-    return rows.select("packed", rejected, "moving", "age", *keys, *INPUTS)
+    return rows.select("packed", rejected, "moving", "age", *keys, *inputs)
 
 
 def packed(chance: Random) -> int:
@@ -156,7 +168,10 @@ def plain_query(judged: DataFrame, spec: Mapping[str, Any]) -> DataFrame:
     rows = judged.select(F.explode(F.array(*copies)).alias("copy"), "moving", *INPUTS).where("copy IS NOT NULL")
     sums = [F.count("*").alias("records")]
     for number, aggregate in enumerate(AGGREGATES):
-        value = F.expr(f"{aggregate['join']}({INPUTS[aggregate['input']]})")
+        join, value_sql = aggregate["join"], INPUTS[aggregate["input"]]
+        if join in ORDERS:
+            join, value_sql = ORDERS[join], AFTER_TIME.format(text=value_sql)
+        value = F.expr(f"{join}({value_sql})")
         value = F.coalesce(value, F.lit(0)) if aggregate["join"] == "sum" else value
         sets = [index for index, key_set in enumerate(spec["sets"]) if number in key_set["aggregates"]]
         sums.append(F.when(F.col("copy.grouping").isin(sets), value).alias(aggregate["name"]))
@@ -192,7 +207,8 @@ def rough_age() -> Column:
 
 def rows_of(frame: DataFrame) -> dict[Row, Row]:
     """Returns records, aggregates and latest time by what identifies a group: a task may give it in several rows."""
-    readable = {name: F.col(name).cast("binary") for name in TEXTS}
+    of_text = [aggregate["name"] for aggregate in AGGREGATES if aggregate["join"] in ORDERS]
+    readable = {name: F.col(name).cast("binary") for name in (*TEXTS, *of_text)}
     groups = dict[Row, Row]()
     for row in frame.withColumns(readable).drop("copy").toArrow().to_pylist():
         struct = row["rejected"]
@@ -203,7 +219,7 @@ def rows_of(frame: DataFrame) -> dict[Row, Row]:
 
 
 def joined(values: Row, others: Row) -> Row:
-    joins = ("sum", *(aggregate["join"] for aggregate in AGGREGATES), "max")
+    joins = ("sum", *(ORDERS.get(aggregate["join"], aggregate["join"]) for aggregate in AGGREGATES), "max")
     functions: dict[str, Any] = {"sum": sum, "min": min, "max": max}
     pairs = ([value for value in pair if value is not None] for pair in zip(values, others, strict=True))
     return tuple(functions[join](pair) if pair else None for join, pair in zip(joins, pairs, strict=True))

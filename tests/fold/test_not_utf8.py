@@ -19,6 +19,14 @@ def test_a_user_that_is_not_utf8_stays_malformed() -> None:
     assert [check for check, _ in verdicts({7: record()}, [value])] == [Check.TEXT]
 
 
+@pytest.mark.parametrize("function", ["first", "last"])
+def test_an_event_whose_measured_text_is_not_utf8_is_malformed(function: str) -> None:
+    schema = record({"name": "source", "type": "string"})
+    values = [written(7, schema, {"source": "xyz"}).replace(b"xyz", middle) for middle in (b"xyz", b"x\xffz")]
+    found = verdicts({7: schema}, values, measures={"chosen": {function: "source"}})
+    assert [check for check, _ in found] == [Check.PASSED, Check.TEXT]
+
+
 def test_texts_are_utf8_where_spark_says_so() -> None:
     """Of each length up to three words, with bytes that are not ASCII at each place."""
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))

@@ -1,16 +1,20 @@
 """Rows of panes and dead letters, made on the driver of the rows of a fold, without Spark."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.checks import Check
+from tidemark.pipeline.event_time.dimensions import Dimension
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.session import Sessions
+from tidemark.pipeline.fold import outputs
 from tidemark.pipeline.fold.grouping_sets import groupings
 from tidemark.pipeline.fold.outputs import dead_letters, panes
 from tidemark.pipeline.fold.rejected_fields import USER
@@ -70,6 +74,32 @@ def test_an_event_that_is_too_late_for_one_report_counts_in_the_others() -> None
     assert [row[0] for row in panes_of(folded(counted(1)), 3 * MINUTE)] == ["visits"]
     rows = folded(counted(2, flags=flag("<= greatest(")))
     assert [row[0] for row in panes_of(rows, 3 * MINUTE)] == ["page_views"]
+
+
+def test_reports_with_the_same_rows_have_the_panes_that_each_has_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, rows_of = list[str](), outputs._rows
+
+    def noted(rows: pa.Table, consumer: Report, *rest: Any) -> pa.Table:
+        made.append(consumer.name)
+        return rows_of(rows, consumer, *rest)
+
+    monkeypatch.setattr(outputs, "_rows", noted)
+    long = replace(VIEWS, name="long", windows=Grid(4 * MINUTE, 2 * MINUTE))
+    by_dimension = [
+        replace(VIEWS, name=name, keys=(name,), dimensions=(Dimension(name, path=name),)) for name in ("city", "plan")
+    ]
+    consumers = (VIEWS, long, VISITS, *by_dimension)
+    groups = groupings(consumers)
+    some = [counted(1), counted(2), counted(2, "bob"), counted(3)]
+    rows = folded(*({**row, c.GROUPING: index} for index in range(len(groups.sets)) for row in some))
+    for name in ("city", "plan"):
+        rows = rows.append_column(f"dimension {name}", pa.array([name] * len(rows)))
+    for watermark, computed in ((None, 4), (3 * MINUTE, 5)):  # then minute 1 is too late for the shorter windows only
+        alone = [panes(rows, [consumer], groups, 7, watermark) for consumer in consumers]
+        assert all(len(each) for each in alone)
+        made.clear()
+        assert panes(rows, consumers, groups, 7, watermark).to_pylist() == pa.concat_tables(alone).to_pylist()
+        assert len(made) == computed
 
 
 def test_an_event_is_late_for_sessions_if_its_own_window_had_fired() -> None:

@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 
 import fastavro
@@ -58,10 +59,12 @@ def verdicts(
     *,
     has_long_ids: bool = False,
     kafka_timestamp: int = NOW,
+    measures: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[tuple[Check, bool]]:
-    """Returns for each value, in order, its check and whether it meets the condition of a report."""
+    """Returns for each value, in order, its check and whether it meets the condition of a report with `measures`."""
     texts = {schema_id: json.dumps(schema) for schema_id, schema in schemas.items()}
-    return verdicts_of(EventSchemas(texts, fields, has_long_ids), values, where, kafka_timestamp)
+    read = EventSchemas(texts, fields, has_long_ids)
+    return verdicts_of(read, values, where, kafka_timestamp, measures=measures)
 
 
 def verdicts_of(
@@ -72,11 +75,13 @@ def verdicts_of(
     time: Mapping[str, str] | None = None,
     *,
     leaves_out_kinds: bool = False,
+    measures: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[tuple[Check, bool]]:
-    """Returns for each value, in order, its check and whether it meets the condition of a report."""
+    """Returns for each value, in order, its check and whether it meets the condition of a report with `measures`."""
     spark = spark_session(SparkSettings(conf=BRIEF_DRIVER))
-    reports = {"few": {"keys": ["user_id"], "where": where}}
-    policy = Settings.model_validate({"reports": reports, "time": time or {}}).policy()
+    reports = {"few": {"keys": ["user_id"], "where": where, "measures": ["page_views", "clicks", *measures]}}
+    settings = {"reports": reports, "time": time or {}, "measures": measures}
+    policy = Settings.model_validate(settings).policy()
     policy = replace(policy, leaves_out_kinds=leaves_out_kinds)
     count = len(values)
     plan = FoldPlan(schemas, policy, count)
