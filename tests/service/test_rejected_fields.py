@@ -81,7 +81,7 @@ def test_dead_letters_and_panes_equal_those_of_one_group_per_rejected_record(spa
     assert sum(ours[c.PAGE_VIEWS].to_pylist()) == sum(theirs[c.PAGE_VIEWS].to_pylist()) > 0
     sample = fold.sample(as_read(records, fold), CONTEXT)
     assert sample.rejected == len(letters) / len(values)
-    assert 56 < sample.row_bytes < 56 + len("ann") + len("/")
+    assert 0 < sample.row_bytes < 5  # those of two rows or three of so many records
 
 
 def test_an_empty_batch_has_no_chunks_and_no_share(spark: SparkSession) -> None:
@@ -100,7 +100,7 @@ def test_an_empty_batch_has_no_chunks_and_no_share(spark: SparkSession) -> None:
 def test_without_keys_a_row_has_no_texts(spark: SparkSession) -> None:
     site = Settings.model_validate({"reports": {"site": {"keys": []}}}).policy()
     fold = plan(site)
-    assert fold.sample(as_read(read(spark, [event()]), fold), CONTEXT) == (0.0, 56.0)
+    assert fold.sample(as_read(read(spark, [event()]), fold), CONTEXT) == (0.0, 40 + 3 * 8)
 
 
 def test_jobs_read_a_part_of_every_partition_and_together_everything() -> None:
