@@ -80,10 +80,10 @@ NO_NUMBER: Final[Mapping[Join, int]] = {Join.SUM: 0, Join.MIN: 2 * 10**18, Join.
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """What a fold computes of the events of a group: its name, how values join, and the column of the values.
+    """A value that a fold computes for each group of events: its name, its function, and the column that it reads.
 
-    An event has `visit` and `click` (0 or 1) and `time` (milliseconds). A text comes after the time of its event, which
-    has `TIME_DIGITS` digits, and a space.
+    An event has `visit` and `click` (0 or 1) and `time` (milliseconds). A chosen text is stored after `TIME_DIGITS`
+    digits of its event's time and a space.
     """
 
     name: str

@@ -17,11 +17,10 @@ import org.apache.spark.sql.types.StructType;
  * @param flagBits the number of flags, the lowest bits of a packed number
  * @param checks the number of checks, the next digit of a packed number
  * @param lastCounted the last check with which a record counts
- * @param time the input with the time by which texts are first or last; it counts like that of an {@link Aggregate}
  * @param limits sizes that only tests change
  * @param arrival how records are found that may be late when they arrive; null if batches decide what is late
  */
-record FoldSpec(int keys, List<KeySet> sets, List<Aggregate> aggregates, int flagBits, int checks, int lastCounted, int time, Limits limits, ArrivalSpec arrival)
+record FoldSpec(int keys, List<KeySet> sets, List<Aggregate> aggregates, int flagBits, int checks, int lastCounted, Limits limits, ArrivalSpec arrival)
     implements Serializable {
 
     // The columns of a judged record. The keys follow, which are texts, or the position of the record, and what aggregates read;
@@ -65,7 +64,7 @@ record FoldSpec(int keys, List<KeySet> sets, List<Aggregate> aggregates, int fla
         JsonNode limits = node.path("limits");
         return new FoldSpec(
             node.get("keys").asInt(), sets, aggregates, node.get("flag_bits").asInt(), node.get("checks").asInt(),
-            node.get("last_counted").asInt(), node.path("time").asInt(),
+            node.get("last_counted").asInt(),
             new Limits(limits.path("block").asInt(256), limits.path("bytes").asLong(Long.MAX_VALUE), limits.path("hash_mask").asLong(-1)),
             ArrivalSpec.of(node.path("arrival")));
     }
@@ -131,8 +130,9 @@ record FoldSpec(int keys, List<KeySet> sets, List<Aggregate> aggregates, int fla
             .findFirst().orElse(aggregate);
     }
 
+    /** The column of a record's time, if any aggregate is of texts: the first that aggregates read. */
     int timeOrdinal() {
-        return KEYS + keys + time;
+        return KEYS + keys;
     }
 
     int recordsOrdinal() {

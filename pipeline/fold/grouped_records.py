@@ -30,11 +30,11 @@ REJECTED_RECORD: Final = -2
 
 
 class RowsOfSet(NamedTuple):
-    """What the packed rows of a set of keys have."""
+    """The texts in the packed rows of one set of keys."""
 
     keys: Sequence[str]
     texts: Sequence[str]
-    """The columns of texts of which a row has one after a time."""
+    """The columns from which first and last texts are chosen; a row stores a text after its time."""
 
 
 class GroupedRecords:
@@ -52,6 +52,7 @@ class GroupedRecords:
         used = (part for consumer in consumers for part in consumer.parts if not part.join.is_sketch)
         parts = {part.folded: part for part in used}
         self._aggregates = [*dict.fromkeys(aggregate for part in parts.values() for aggregate in part.aggregates)]
+        # The operator takes the time of a text from the first input.
         time = [c.TIME] if any(aggregate.join.is_of_text for aggregate in self._aggregates) else []
         self._inputs = [*dict.fromkeys([*time, *(aggregate.input for aggregate in self._aggregates)])]
         of_arrival = [c.PARTITION, c.KAFKA_TIMESTAMP, c.TIME] if by_arrival else []
@@ -69,11 +70,9 @@ class GroupedRecords:
             "flag_bits": len(groupings.flags),
             "checks": CHECKS,
             "last_counted": int(Check.PARTLY_LATE),
-            "time": 0,  # that of texts is the first of the inputs
         }
         self.rows_of_sets = [
-            RowsOfSet(keys, [*dict.fromkeys(part.aggregates[0].input for part in _text_parts(readers))])
-            for keys, readers in zip(groupings.sets, own, strict=True)
+            RowsOfSet(keys, _text_columns(readers)) for keys, readers in zip(groupings.sets, own, strict=True)
         ]
         self.part_names = [*parts]
         self.part_columns = [_part_column(part, own) for part in parts.values()]
@@ -107,9 +106,9 @@ def fold_records(judged: DataFrame, spec: Mapping[str, Any]) -> DataFrame:
     return applied(java.FoldRecords.apply, judged, json.dumps(spec))
 
 
-def _text_parts(consumers: Sequence[Consumer]) -> list[Part]:
-    parts = (part for consumer in consumers for part in consumer.parts if part.aggregates)
-    return [part for part in parts if part.aggregates[0].join.is_of_text]
+def _text_columns(readers: Sequence[Consumer]) -> list[str]:
+    used = (aggregate for consumer in readers for part in consumer.parts for aggregate in part.aggregates)
+    return [*dict.fromkeys(aggregate.input for aggregate in used if aggregate.join.is_of_text)]
 
 
 def _part_column(part: Part, own: Sequence[Sequence[Consumer]]) -> Column:

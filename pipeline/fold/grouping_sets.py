@@ -77,7 +77,7 @@ class Groupings:
         return {flags for flags in self._fitting(consumer) if flags & self.flag_bits(consumer).fired}
 
     def reads(self, consumer: Consumer) -> tuple[int, FlagBits, bool]:
-        """Returns what decides which groups a consumer reads, beside the start of its time."""
+        """Returns a value that is equal for two consumers if they read the same groups when no event is too late."""
         return self.of(consumer), self.flag_bits(consumer), consumer.event_ms is None
 
     def flag_bits(self, consumer: Consumer) -> FlagBits:

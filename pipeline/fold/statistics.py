@@ -27,7 +27,7 @@ ROW_BYTES: Final = 100
 _PACKED_BYTES: Final = 40
 """Bytes of a packed row without its keys and its parts."""
 _KEY_BYTES: Final = 4
-"""Bytes of a key beside its text, also if it is null."""
+"""Bytes of a key without its text. A row of another set stores null, which takes as many."""
 _PART_BYTES: Final = 8
 _TIME_BYTES: Final = TIME_DIGITS + 1
 _SAMPLE_RECORDS: Final = 10_000

@@ -15,7 +15,7 @@ from tests.support.waiting import PATIENCE_S, wait_for
 
 
 class _LateHandler(BaseHTTPRequestHandler):
-    """Says "later" twice, as a program and as a page are told, and then answers."""
+    """Sends Retry-After with the first two answers, which have status 503 and 200, and with no further answer."""
 
     later: ClassVar = [HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.OK]
 

@@ -1,4 +1,8 @@
-"""The parts of `make nightly`: one waits beside the others, which run in this order; a budget is of the time left."""
+"""The parts of `make nightly`.
+
+They run in this order. Parts with `is_beside` start first and run at the same time as the others. Parts with a budget
+are last and share the time that is left.
+"""
 
 import os
 import sys
@@ -30,7 +34,7 @@ class Part:
     """Arguments by which the command takes a budget of `{minutes}`; empty if it ends by itself."""
     source: Source = Source.SUMMARY
     is_beside: bool = False
-    """Whether it waits most of its time, so that it runs beside the others."""
+    """Whether it runs at the same time as the other parts, because it uses little of the processor."""
     again: str = ""
     """The command that repeats a failure `{name}`, for a command that reports only names."""
 
