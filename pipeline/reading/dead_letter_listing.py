@@ -3,9 +3,9 @@
 from typing import Final
 
 from tidemark.command_line.terminal import Console, Table
+from tidemark.pipeline.decoding.record_decoding import decode_value
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.instants import time_of
-from tidemark.pipeline.reading.record_decoding import decode_value
 from tidemark.pipeline.settings.load import require
 from tidemark.pipeline.settings.model import Settings
 from tidemark.pipeline.tables.event_schemas import schemas_of

@@ -116,13 +116,15 @@ def _partitions(partitions: Sequence[PartitionStatus], zone: tzinfo, count: int)
 
 
 def _verdicts(account: Account, *, by_arrival: bool) -> Table:
-    """Returns the records by verdict: counted, duplicates, and dead letters by reason; by arrival unsettled ones."""
+    """Returns the records by verdict: counted, duplicates, and dead letters by reason, unknown lateness."""
     table = _table("verdict", "records")
     for verdict in Verdict:
         table.add_row(verdict.value, f"{getattr(account, verdict):,}")
     table.add_section()
     table.add_row("rejected", f"{account.rejected:,}")
     table.add_row("partly late", f"{account.partly_late:,}")
+    if account.unjudged:
+        table.add_row("lateness unknown", f"{account.unjudged:,}")
     if by_arrival:
         table.add_row("unsettled", f"{account.unsettled:,}")
     return table

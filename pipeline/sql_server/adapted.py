@@ -3,10 +3,16 @@
 import re
 from typing import Any, Final
 
+from tidemark.pipeline.sql_server.catalog import RELATIONS, VIEWS_OF_STANDARD
 from tidemark.pipeline.sql_server.literals import text_items
 
 _BYTES: Final = re.compile(r"\\x(?:[0-9a-fA-F]{2})*")
 """PostgreSQL's text of bytes: a backslash and an `x` before all of them. DuckDB has both before each byte."""
+_SCHEMAS: Final = {
+    **dict.fromkeys(["", "pg_catalog"], ("postgres", RELATIONS)),
+    "information_schema": ("information", VIEWS_OF_STANDARD),
+}
+"""The schemas of PostgreSQL whose relations `stored` has, with its name for them."""
 
 
 def adapted(node: dict[str, Any]) -> bool:
@@ -27,7 +33,24 @@ def adapted(node: dict[str, Any]) -> bool:
             return True
         case {"subquery_type": "ANY", "subquery": {"node": {"select_list": [{"function_name": "unnest"} as unnest]}}}:
             return _compare_with_texts(node, unnest)
-    return False
+    return _named_as_here(node)
+
+
+def _named_as_here(node: dict[str, Any]) -> bool:
+    """Removes PostgreSQL's schemas from a name, or puts ours in their place."""
+    match node:
+        case {"type": "BASE_TABLE", "catalog_name": "" | "tidemark", "schema_name": schema, "table_name": name}:
+            own, relations = _SCHEMAS.get(schema.lower(), ("", ()))
+            if name.lower() not in relations:
+                return False
+            node.update({"catalog_name": "stored", "schema_name": own})
+        case {"class": "COLUMN_REF", "column_names": [schema, _, _, *_] as names} if schema.lower() in _SCHEMAS:
+            del names[0]
+        case {"class": "FUNCTION", "schema": schema} if schema and schema.lower() in _SCHEMAS:
+            node["schema"] = ""
+        case _:
+            return False
+    return True
 
 
 def _list(text: str) -> dict[str, Any]:

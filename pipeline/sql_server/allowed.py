@@ -17,6 +17,8 @@ from tidemark.pipeline.sql_server.wire import Refused
 _CATALOGS: Final = ("pg_catalog", "information_schema", "postgres", "information")
 """Schemas that describe the views; the last two are ours (`catalog.py`)."""
 _TABLE_FUNCTIONS: Final = ("generate_series", "generate_subscripts", "range", "string_to_array", "unnest")
+_TABLES: Final = ('"tables"', "")
+"""What DuckDB makes of SHOW TABLES: the name and the schema."""
 _REFUSED: Final = "only SELECT, SHOW, DESCRIBE and EXPLAIN are allowed: this end point is read-only"
 
 
@@ -45,7 +47,8 @@ def _checked(cursor: duckdb.DuckDBPyConnection, statement: str, views: Collectio
     if not parsed["statements"]:  # DuckDB makes several statements of such a PIVOT, and the first creates a type
         raise Refused("0A000", "PIVOT needs the values of its columns: PIVOT ... ON column IN ('a', 'b')")
     nodes = [*_nodes(parsed["statements"])]
-    names = {*views, *(entry["key"] for node in nodes if "cte_map" in node for entry in node["cte_map"]["map"])}
+    named = {*views, *(entry["key"] for node in nodes if "cte_map" in node for entry in node["cte_map"]["map"])}
+    names = {*map(str.lower, named)}  # like DuckDB, which compares names without their case
     for node in nodes:
         _require_known(node, names)
     return parsed
@@ -72,11 +75,13 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
 
 def _require_known(node: dict[str, Any], names: Collection[str]) -> None:
     if node.get("type") == "BASE_TABLE":
-        schema, table = node["schema_name"].lower(), node["table_name"]
+        schema, table = node["schema_name"].lower(), node["table_name"].lower()
         # The database `stored` has the tables of the views under the same names, with uncommitted rows.
         is_view = node["catalog_name"].lower() in ("", DATABASE_NAME) and schema in ("", "main") and table in names
         if not is_view and schema not in _CATALOGS and not (schema == "" and table.startswith("pg_")):
             raise Refused("42P01", f"there is no view {table}: SHOW TABLES lists the views")
+    if node.get("type") == "SHOW_REF" and not node["query"] and (node["table_name"], node["schema_name"]) != _TABLES:
+        raise Refused("0A000", "of SHOW and DESCRIBE only SHOW TABLES, SHOW setting and DESCRIBE view are allowed")
     if node.get("type") == "TABLE_FUNCTION":
         function = node["function"].get("function_name", "")
         if function not in _TABLE_FUNCTIONS:

@@ -3,7 +3,6 @@
 import re
 from typing import Final
 
-from tidemark.pipeline.sql_server.catalog import RELATIONS, VIEWS_OF_STANDARD
 from tidemark.pipeline.sql_server.pg_types import SCALARS
 
 VERBATIM: Final = r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*(?:.*?\*/|.*)"
@@ -16,10 +15,6 @@ _QUALIFIED: Final = re.compile(
     rf"(?P<text>'(?:[^']|'')*')(?P<regclass>\s{{0,9}}::\s{{0,9}}(?:{_CATALOG})?regclass\b)?|{VERBATIM}"
     r"|(?P<collation>\bCOLLATE\s+pg_catalog\.\"?default\"?)"
     r"|\bOPERATOR\s*\(pg_catalog\.(?:(?P<search>!?~)|(?P<operator>[^)\w\s]+))\)"
-    r"|\b(?:pg_catalog\.|information_schema\.(?=_))(?P<function>\w+)(?=\s*\()"
-    rf"|\bpg_catalog\.(?P<relation>{'|'.join(RELATIONS)})\b"
-    rf"|(?<![.\w])(?P<bare>{'|'.join(RELATIONS)})\b(?!\s{{0,9}}[.(])"
-    rf"|\binformation_schema\.(?P<standard>{'|'.join(VIEWS_OF_STANDARD)})\b"
     r"|(?P<member>\b\w{1,63}(?:\.\w{1,63})?)\s{0,9}=\s*ANY\s*\((?P<members>\w+\.(?:indkey|conkey))\)"
     r"|(?<![~!@#%^&|?<>=*/+-])(?P<matches>!?~)(?![~!@#%^&|?<>=*/+-]|\s{0,9}\d)"
     rf"|(?P<cast>::\s{{0,9}}|\bAS\s{{1,9}}(?={_CATALOG}))(?:{_CATALOG}\"?)?"
@@ -27,16 +22,12 @@ _QUALIFIED: Final = re.compile(
     r"\b\"?(?!\s{0,9}\.)",
     re.IGNORECASE | re.DOTALL,
 )
-"""Matches texts, names and comments, which stay unchanged, and qualified names that DuckDB does not accept."""
+"""Matches texts, names and comments, which stay unchanged, and what DuckDB cannot parse or takes for something else."""
 _REPLACED: Final = {
     "regclass": "to_regclass({text})",
     "collation": "",
     "search": "{search}^",  # DuckDB's own match whole texts only
     "operator": "{operator}",
-    "function": "{function}",
-    "relation": "stored.postgres.{relation}",
-    "bare": "stored.postgres.{bare}",
-    "standard": "stored.information.{standard}",
     "members": "list_contains({members}, {member})",
     "matches": "{matches}^",
     "array": "{cast}{array}[]",
@@ -47,7 +38,7 @@ _REPLACED: Final = {
 
 
 def in_duckdb(statement: str) -> str:
-    """Returns the statement without qualified functions, operators and types, which DuckDB does not accept."""
+    """Returns the statement with operators and types as DuckDB has them; `adapted.py` changes what it can parse."""
 
     def plain(word: re.Match[str]) -> str:
         return _REPLACED[word.lastgroup].format(**word.groupdict()) if word.lastgroup in _REPLACED else word[0]

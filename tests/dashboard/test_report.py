@@ -118,6 +118,7 @@ def test_the_day_of_a_replay_does_not_say_that_no_record_was_read(tmp_path: Path
     Site(warehouse, POLICY, committed_at=NOON + 30 * 1440 * MINUTE).open().batch(Event(1), Event(2, "bob"), Event(30))
     page = report(warehouse, tmp_path / "day.html", "--day", DAY)
     assert tile(page, "page views") == "3"
+    assert "came late is unknown" not in page
     assert "<dt>records read" not in page
     assert "<dt>dead letters" not in page
     assert "No batch was committed on this day: its events were read on other days." in page
@@ -133,6 +134,8 @@ def test_a_day_starts_at_midnight_of_its_configured_zone(tmp_path: Path) -> None
     assert (tile(at_home, "page views"), tile(in_utc, "page views")) == ("1", "2")
     assert "[2024-05-01 23:40, 2024-05-02 00:00)" in at_home
     assert "in the time zone Europe/Berlin" in at_home
+    unknown = "No record that was read on the day was too late. Whether 2 events came late is unknown: they were read"
+    assert unknown in at_home
 
 
 def test_a_day_without_events_says_when_there_are_some(

@@ -182,6 +182,7 @@ def test_the_view_shows_the_numbers(warehouse: str) -> None:
         r"│ duplicate +│ +2 │",
         r"│ erased +│ +1 │",
         r"│ rejected +│ +10 │",
+        r"│ lateness unknown +│ +78 │",
         r"│ \[2026-03-01 12:00, 12:01\) │ 1,234 │ +2,468 │ +1,234 │ +0 │",
     ):
         assert re.search(rf"(?m){line.replace('$', ' *$')}", text), (line, text)

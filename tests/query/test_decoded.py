@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from tests.support.topic_writer import value_of
-from tidemark.pipeline.reading.record_decoding import decode_value
+from tidemark.pipeline.decoding.record_decoding import decode_value
 from tidemark.schemas import load_schemas
 from tidemark.schemas.fields import schema_id_of
 
@@ -36,6 +36,16 @@ def test_a_truncated_value_is_decoded_up_to_its_end(cut: int) -> None:
     assert len(found.fields) < len(whole.fields)
     name = json.loads(SCHEMAS[1])["fields"][len(found.fields)]["name"]
     assert f"{name}, field {len(found.fields) + 1} of 9, is unreadable" in found.sentence
+
+
+def test_a_schema_that_the_service_reads_is_read() -> None:
+    field = {"name": "q", "type": "string", "default": None}
+    schema = json.dumps({"type": "record", "name": "Ev$1", "namespace": "a$b", "fields": [field]})
+    found = decode_value(b"\0\0\0\0\2\2x", {2: schema})
+    assert (found.fields, found.sentence) == ((("q", '"x"'),), "It is Avro of schema 2, Ev_24_1.")
+    found = decode_value(b"\0\0\0\0\2\2x", {2: '"string"'})
+    assert "schema 2 is " in found.sentence
+    assert found.fields == ()
 
 
 def test_bytes_that_are_left_over_are_counted() -> None:

@@ -60,9 +60,10 @@ def test_statements_that_do_more_than_read_views_are_refused(engine: duckdb.Duck
 def test_statements_that_read_views_are_taken_as_they_are(engine: duckdb.DuckDBPyConnection) -> None:
     for statement in (
         "SELECT * FROM page_views",
-        "WITH ours AS (SELECT 1) SELECT * FROM ours",
+        "SELECT * FROM Page_Views",
+        "WITH Ours AS (SELECT 1) SELECT * FROM ours",
         "EXPLAIN ANALYZE SELECT * FROM tidemark.main.ledger",
-        "SELECT * FROM pg_catalog.pg_type",
+        "SELECT * FROM pg_catalog.pg_index",
         "SELECT * FROM range(3)",
         "SELECT numbers.range FROM range(3) AS numbers",
     ):

@@ -4,13 +4,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from tests.verify.conftest import play
 from tests.verify.site import PAGE_VIEWS_ALONE, Site
 from tidemark.pipeline.sql_server.answers import Answers
+from tidemark.pipeline.sql_server.catalog import RELATIONS, VIEWS_OF_STANDARD
 from tidemark.pipeline.sql_server.client_session import Session
 from tidemark.pipeline.sql_server.database import Database
+from tidemark.pipeline.sql_server.wire import Refused
 
 pytestmark = pytest.mark.slow
 # Superset's filter of a range of time.
@@ -121,8 +124,38 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
 def test_statements_that_tools_generate_are_answered(
     database: Database, statement: str, answer: list[tuple[object, ...]]
 ) -> None:
+    assert [tuple(row.values()) for row in rows(database, statement).to_pylist()] == answer
+
+
+def rows(database: Database, statement: str) -> pa.Table:
     result = Answers(database, Session({})).answer(statement)
-    assert [tuple(row.values()) for batch in result.take() for row in batch.to_pylist()] == answer
+    batches = [*result.take()]
+    return pa.Table.from_batches(batches, result.schema)
+
+
+SCHEMAS = {**dict.fromkeys(RELATIONS, "pg_catalog"), **dict.fromkeys(VIEWS_OF_STANDARD, "information_schema")}
+
+
+@pytest.mark.parametrize("relation", SCHEMAS)
+def test_the_relations_of_catalogs_are_the_same_in_any_quotes(database: Database, relation: str) -> None:
+    schema = SCHEMAS[relation]
+    names = [f"{schema}.{relation}", f'"{schema}".{relation}', f'{schema}."{relation}"', f'"{schema}"."{relation}"']
+    names += [names[0].upper(), *([relation, f'"{relation}"'] if relation in RELATIONS else [])]
+    first, *others = [rows(database, f"FROM {name}") for name in names]
+    assert all(other == first for other in others)
+    for name in names:  # a column may be named by all of its relation's name
+        assert rows(database, f"FROM {name} SELECT {name}.{first.column_names[0]}").column(0) == first.column(0)
+
+
+def test_functions_of_catalogs_are_the_same_in_any_quotes(database: Database) -> None:
+    for name in ("format_type", "pg_catalog.format_type", '"pg_catalog"."format_type"', 'PG_CATALOG."format_type"'):
+        assert rows(database, f"SELECT {name}(20, NULL) AS type").to_pylist() == [{"type": "bigint"}]
+
+
+@pytest.mark.parametrize("statement", ["SHOW ALL TABLES", "DESCRIBE", "SHOW DATABASES", "SHOW TABLES FROM stored"])
+def test_what_would_list_more_than_the_views_is_refused(database: Database, statement: str) -> None:
+    with pytest.raises(Refused):
+        rows(database, statement)
 
 
 @pytest.mark.parametrize("asked", ["to_char(now(), 'Month Q')", "current_setting('memory_limit')"])

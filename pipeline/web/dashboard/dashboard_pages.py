@@ -14,12 +14,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from tidemark.http_server.body import TooLarge, TooSlow, read_body
+from tidemark.pipeline.decoding.record_decoding import SchemaTexts
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.instants import now_ms
 from tidemark.pipeline.reading.health_client import ServiceHealth, is_quiet
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary
 from tidemark.pipeline.reading.periods.ask import Asker
-from tidemark.pipeline.reading.record_decoding import SchemaTexts
 from tidemark.pipeline.reading.table_reader import CurrentTables, Reading, TableReader
 from tidemark.pipeline.reading.window_names import zone_of_report
 from tidemark.pipeline.settings.dashboard_settings import PANELS, Panel

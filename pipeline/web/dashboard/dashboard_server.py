@@ -12,10 +12,10 @@ from starlette.types import ASGIApp
 from tidemark.http_server.limits import Limits
 from tidemark.http_server.listening import listen
 from tidemark.http_server.server import Server
+from tidemark.pipeline.decoding.record_decoding import SchemaTexts
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.logs import configure_logs
 from tidemark.pipeline.reading.health_client import service_health
-from tidemark.pipeline.reading.record_decoding import SchemaTexts
 from tidemark.pipeline.reading.table_reader import TableReader
 from tidemark.pipeline.settings.dashboard_settings import DashboardSettings
 from tidemark.pipeline.settings.load import require

@@ -13,10 +13,10 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from tidemark.pipeline import columns as c
+from tidemark.pipeline.decoding.record_decoding import SchemaTexts
 from tidemark.pipeline.errors import TidemarkError
 from tidemark.pipeline.instants import now_ms
 from tidemark.pipeline.reading.health_client import ServiceHealth
-from tidemark.pipeline.reading.record_decoding import SchemaTexts
 from tidemark.pipeline.reading.table_reader import TableReader
 from tidemark.pipeline.settings.dashboard_settings import PANELS, Panel
 from tidemark.pipeline.tables.store_errors import STORE_ERRORS

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from tidemark.pipeline import columns as c
+from tidemark.pipeline.decoding.record_decoding import SchemaTexts
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.reading.ledger_summary import LedgerSummary
-from tidemark.pipeline.reading.record_decoding import SchemaTexts
 from tidemark.pipeline.reading.table_reader import CurrentTables
 from tidemark.pipeline.web.pages.late_changes import Correction, LateWindow, corrections_of, late_windows
 from tidemark.pipeline.web.pages.letter_pages import OpenedLetter, letter_of, letters_of

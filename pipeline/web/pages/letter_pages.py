@@ -11,10 +11,10 @@ from deltalake import DeltaTable
 
 from tidemark.command_line.counts import span_of
 from tidemark.pipeline import columns as c
+from tidemark.pipeline.decoding.record_decoding import DecodedValue, SchemaTexts, decode_value
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.policy import Verdict
 from tidemark.pipeline.reading.ledger_summary import Account, LedgerSummary, account_of, account_sql
-from tidemark.pipeline.reading.record_decoding import DecodedValue, SchemaTexts, decode_value
 from tidemark.pipeline.reading.table_reader import CurrentTables, text_sql
 from tidemark.pipeline.reading.window_names import moment_text
 from tidemark.pipeline.tables.query import Row, rows_of

@@ -9,6 +9,8 @@ from typing import Any, Final
 import fastavro
 
 from tidemark.command_line.counts import counted
+from tidemark.pipeline.decoding.writer_schema import normal_schema
+from tidemark.pipeline.errors import SetUpError
 from tidemark.schemas.fields import GUID_BYTES, Guid
 
 FRAME_BYTES: Final = 5
@@ -63,7 +65,11 @@ def _read(value: bytes, schemas: SchemaTexts) -> tuple[tuple[tuple[str, str], ..
     if schema_id not in schemas:
         known = ", ".join(map(str, schemas))
         return (), f"Its frame has the unknown schema id {schema_id}; known ids: {known}."
-    return _fields(value[end:], json.loads(schemas[schema_id]), schema_id)
+    try:
+        schema = json.loads(normal_schema(schema_id, schemas[schema_id]))
+    except SetUpError as error:
+        return (), f"It is not decoded: {error}."
+    return _fields(value[end:], schema, schema_id)
 
 
 def _frame(value: bytes) -> tuple[int | None, int]:
