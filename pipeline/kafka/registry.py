@@ -49,7 +49,7 @@ class _Schema(BaseModel):
     text: str = Field(alias="schema")
     type: str | None = Field(default=None, alias="schemaType")
     references: list[_Reference] | None = None
-    id: int | None = None
+    id: int | None = Field(default=None, ge=0, lt=2**32)
 
 
 class _Error(BaseModel):

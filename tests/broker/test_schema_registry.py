@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from demo.children import free_port
@@ -20,8 +23,9 @@ from tests.support.topic_writer import Raw, send
 from tests.support.warehouse import rows
 from tidemark.pipeline.app import open_service
 from tidemark.pipeline.commands.preflight.record_checks import check_records
+from tidemark.pipeline.decoding.wire_format import id_bytes
 from tidemark.pipeline.errors import SetUpError, Unreachable
-from tidemark.pipeline.kafka.registry import Registry
+from tidemark.pipeline.kafka.registry import Registry, Unusable
 from tidemark.pipeline.kafka.topic import connect
 from tidemark.pipeline.settings.model import Settings
 from tidemark.pipeline.settings.schema_settings import RegistrySettings
@@ -245,6 +249,40 @@ def test_an_answer_that_does_not_concern_the_id_is_an_outage_unless_another_addr
             Registry(RegistrySettings(url=down), "events-value").schema(7)
         away = f"http://127.0.0.1:{free_port()}"
         assert Registry(RegistrySettings(url=f"{away}, {down}/,{up}"), "events-value").schema(7) == OURS
+
+
+ANY_JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+ANY_ANSWER = ANY_JSON | st.binary(max_size=20) | st.tuples(st.integers(200, 599), ANY_JSON)
+ANY_REFERENCE = st.fixed_dictionaries({"subject": st.just("events"), "version": st.integers(1, 3)})
+ANY_SCHEMA = ANY_ANSWER | st.fixed_dictionaries(
+    {"schema": st.sampled_from([OURS, *OTHERS.values()]) | st.text(max_size=5)},
+    optional={
+        "id": st.integers() | ANY_JSON,
+        "schemaType": st.just("AVRO") | ANY_JSON,
+        "references": st.lists(ANY_REFERENCE, max_size=2) | ANY_JSON,
+    },
+)
+ANY_VERSIONS = ANY_ANSWER | st.lists(st.integers(1, 3), max_size=3)
+
+
+@pytest.mark.slow
+@example([1, 2], None, {"schema": OURS, "id": -1}, {"schema": OURS, "id": 2**32})
+@given(ANY_VERSIONS, ANY_SCHEMA, ANY_SCHEMA, ANY_SCHEMA)
+def test_any_answer_is_a_schema_or_a_reason_or_an_outage(versions: Any, schema: Any, first: Any, second: Any) -> None:
+    of_subject = "/subjects/events/versions"
+    answers = {"/schemas/ids/7": schema, of_subject: versions, f"{of_subject}/1": first, f"{of_subject}/2": second}
+    with imitated_registry(answers) as url:
+        registry = Registry(RegistrySettings(url=url), "events")
+        with suppress(Unreachable):
+            assert isinstance(registry.schema(7), str | Unusable | None)
+        with suppress(Unreachable):
+            for schema_id, found in registry.of_subject().items():
+                assert id_bytes(schema_id)
+                assert isinstance(found, str | Unusable)
 
 
 def test_without_a_registry_and_without_what_was_kept_no_service_starts(
