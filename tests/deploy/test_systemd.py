@@ -1,5 +1,6 @@
 """The unit for hosts: valid for systemd, and its command one that the command line takes."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -50,6 +51,18 @@ def test_its_command_is_the_service_with_a_file_of_settings() -> None:
     assert (ROOT / installed[f"/etc/systemd/system/{UNIT.name}"]).samefile(UNIT)
     settings = parsed_settings("--config", str(ROOT / installed[file]))
     assert settings.warehouse.startswith("/var/lib/tidemark/")
+
+
+def test_the_unit_of_a_timer_is_the_service_that_ends_at_the_end_of_the_topic() -> None:
+    blocks = re.findall(r"```ini\n(.*?)```", section_of(DEPLOYING, "On a timer"), re.DOTALL)
+    hourly = RawConfigParser(strict=False, interpolation=None)
+    hourly.optionxform = str  # type: ignore[assignment,method-assign]
+    hourly.read_string("".join(blocks))
+    assert hourly.sections() == ["Service", "Timer", "Install"]
+    service, own = unit()["Service"], dict(hourly["Service"])
+    assert own.pop("Type") == "oneshot"
+    assert own.pop("ExecStart") == f"{service['ExecStart']} --until-caught-up"
+    assert own.items() <= service.items()
 
 
 def test_what_is_installed_is_the_wheel_with_all_extras() -> None:

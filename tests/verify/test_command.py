@@ -35,6 +35,7 @@ def test_a_violation_is_exit_code_1_and_a_sentence(copy: Copy, capsys: pytest.Ca
 def test_each_count_has_a_noun_in_the_right_number(tmp_path: Path) -> None:
     busy(tmp_path)
     checked = [finding.checked for finding in verify(str(tmp_path)).findings]
+    assert "no ids: deduplicate is off" in checked
     counts = [
         text.split(" ")[:3] for part in checked for text in part.split(", ") if text != "no ids: deduplicate is off"
     ]
