@@ -1,11 +1,11 @@
 """The settings of PostgreSQL that a client may change or ask for, and the values that take effect."""
 
 import re
-import zoneinfo
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
+from tidemark.pipeline.settings.report_settings import time_zones
 from tidemark.pipeline.sql_server.wire import Refused
 
 VERSION: Final = "9.6.0"
@@ -66,7 +66,7 @@ def _duration(value: str) -> str | None:
 
 @cache
 def _zones() -> Mapping[str, str]:
-    return {name.lower(): name for name in zoneinfo.available_timezones() - {"localtime"}}
+    return {name.lower(): name for name in time_zones()}
 
 
 def _zone(value: str) -> str | None:

@@ -40,6 +40,8 @@ def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
         (f"x = {'[' * 100_000}", "tidemark.toml is not TOML: it is nested too deeply"),
         (f"{'x' * 9999} = 1", "xxx (9999 characters): there is no such setting (in "),
         (f"[time]\nbound = '{'x' * 9999}'", "time.bound: 'xxx"),
+        ("[window]\nzone = 'localtime'", "window: there is no time zone 'localtime'"),
+        ("[window]\nzone = 'Factory'", "window: there is no time zone 'Factory'"),
         (f"[window]\nzone = '{'x' * 9999}'", "window: there is no time zone 'xxx"),
         (f"[reports.{'X' * 9999}]", "reports: a report cannot be named 'XXX"),
         (f"reports.a.measures = ['{'x' * 9999}']", "report a: there is no measure 'xxx"),
