@@ -13,10 +13,7 @@ from tidemark.command_line.verbs import Verbs
 from tidemark.producers.errors import ProducerError
 
 _VERBS: Final = {
-    "simulate": (
-        "tidemark.producers.simulate_verb:simulate",
-        "Simulate a site, with late and malformed events.",
-    ),
+    "simulate": ("tidemark.producers.command_simulate:simulate", "Simulate a site, with late and malformed events."),
     "access-log": ("tidemark.producers.access_log.command:access_log", "Send visits from a web server's access log."),
     "collect": ("tidemark.producers.collect.command:collect", "Collect visits and clicks from browsers."),
 }

@@ -1,18 +1,22 @@
-"""The composition root of `producers simulate`."""
+"""The verb `simulate`: its composition root."""
 
 import time
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import assert_never
+from typing import Any, Final, assert_never
+
+import click
 
 from tidemark.command_line.counts import counted
+from tidemark.command_line.verbs import Verb
 from tidemark.producers import configure
 from tidemark.producers.broker import Target, partitions_of_topic
 from tidemark.producers.delivery import Delivery, DeliveryContext, Progress
 from tidemark.producers.encode import ENCODERS
 from tidemark.producers.errors import ProducerError
+from tidemark.producers.options import simulate_options
 from tidemark.producers.publish import Publisher
 from tidemark.producers.run import Sending, run
 from tidemark.producers.signals import stop_on_signals
@@ -21,7 +25,7 @@ from tidemark.producers.tally import Tally
 from tidemark.producers.truth import Truth
 
 
-def execute(options: Namespace) -> str:
+def _execute(options: Namespace) -> str:
     """Sends until the end or a signal, writes the truth file, and returns the summary to print.
 
     Raises SetUpError before anything is sent, DeliveryError if not all records were acknowledged; then there is no
@@ -89,3 +93,23 @@ def _summary(sent: dict[str, int], seconds: float, topic: str) -> str:
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+def _simulate(**options: Any) -> int:
+    click.echo(_execute(Namespace(**options)))
+    return 0
+
+
+simulate: Final = Verb(
+    "simulate",
+    callback=_simulate,
+    params=simulate_options(),
+    help="Simulates the users of a site and sends their events, with known disorder, until the end or Ctrl-C.",
+    context_settings={"show_default": True},
+    examples=[
+        "producers simulate --bootstrap-servers kafka:9092 --topic events --rate 2000 --late-share 0.01",
+        "producers simulate --topic events --rate 0 --events 1_000_000 --event-rate 500 --truth truth.json",
+        "producers simulate --rate 0 --event-rate 500 --start-time 2024-05-01T00:00:00Z --name backfill",
+        "producers simulate --topic events --create-topic --format json",
+    ],
+)
