@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -13,9 +13,9 @@ import structlog
 from tidemark.command_line.counts import counted
 from tidemark.pipeline.errors import NothingCounted, TransientError
 from tidemark.pipeline.event_time.policy import Verdict
+from tidemark.pipeline.event_time.watermark import Frontier
 from tidemark.pipeline.kafka.stream import Stream
 from tidemark.pipeline.service.batch_loop import Service
-from tidemark.pipeline.service.end_of_topic import held_by, silent_partitions
 from tidemark.pipeline.service.publisher import Publisher
 from tidemark.pipeline.service.resources import Resources
 
@@ -111,3 +111,22 @@ class RunningService:
             self._publisher.flush(_LAST_S)
         except TransientError as error:
             _log.warning("publication_deferred", reason=str(error), retry="at the next start")
+
+
+def silent_partitions(newest: Mapping[int, int | None], idle_timeout_ms: int) -> set[int]:
+    """Returns the partitions that were silent for the idle timeout when the topic's newest record came. Pure.
+
+    `newest` is the highest Kafka timestamp of each partition, in milliseconds; None: it has no record. A service that
+    had read the topic while it was written would have had these partitions idle.
+    """
+    times = [time for time in newest.values() if time is not None]
+    if not times:
+        return set()
+    return {partition for partition, time in newest.items() if time is None or time <= max(times) - idle_timeout_ms}
+
+
+def held_by(frontier: Frontier) -> list[int]:
+    """Returns the partitions with the lowest event time of those that are not idle, or without any event."""
+    active = {partition: state.max_event_time for partition, state in frontier.partitions.items() if not state.idle}
+    lowest = min(active.values(), key=lambda time: (time is not None, time or 0), default=None)
+    return sorted(partition for partition, time in active.items() if time == lowest)

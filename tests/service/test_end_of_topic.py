@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from tidemark.pipeline.event_time.watermark import Frontier, PartitionState
-from tidemark.pipeline.service.end_of_topic import held_by, silent_partitions
+from tidemark.pipeline.service.runner import held_by, silent_partitions
 
 
 @pytest.mark.parametrize(
