@@ -10,7 +10,7 @@ from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.instants import moment
 from tidemark.pipeline.measures import Display, Join, Measure, Part
 from tidemark.pipeline.results.measure_display import exact
-from tidemark.pipeline.results.merged_sketches import MERGED, Merge
+from tidemark.pipeline.results.measure_sql import MERGED, Merge
 from tidemark.pipeline.sketches import sketch_of
 from tidemark.pipeline.tables.query import Row
 

@@ -1,14 +1,25 @@
 """Measures: SQL over panes, columns of results, and columns of live views."""
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
 import pyarrow as pa
 
+from tidemark.pipeline import ddsketch, sketches, value_lists
 from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.measures import Join, Measure, Part
 from tidemark.pipeline.results.measure_display import displayed, displayed_sql, each
-from tidemark.pipeline.results.merged_sketches import MERGED
-from tidemark.pipeline.sketches import sketch_of
 from tidemark.pipeline.tables.engines import Engine
+
+Merge = Callable[[Iterable[bytes]], bytes]
+MERGED: Final[Mapping[Join, Merge]] = {
+    Join.SKETCH: sketches.merged,
+    Join.DDSKETCH: ddsketch.merged,
+    Join.SET: value_lists.merged_sets,
+    Join.PATH: value_lists.merged_paths,
+}
+"""How sketches and lists are merged, by their kind."""
 
 
 def joined_parts_sql(consumer: Consumer) -> str:
@@ -91,4 +102,5 @@ def joined_sql(part: Part) -> str:
 
 def _of_lists(rows: pa.Table, part: Part, report: Report) -> pa.ChunkedArray:
     """Returns a sketch of each list of sketches, or of values if panes contain values."""
-    return each(MERGED[part.join] if part in report.parts else sketch_of, rows[part.name], pa.type_for_alias(part.type))
+    merge = MERGED[part.join] if part in report.parts else sketches.sketch_of
+    return each(merge, rows[part.name], pa.type_for_alias(part.type))

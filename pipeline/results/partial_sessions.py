@@ -17,7 +17,7 @@ from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.event_time.reports import KEYS
 from tidemark.pipeline.measures import PARTS, Join, Part
-from tidemark.pipeline.results.merged_sketches import MERGED, Merge
+from tidemark.pipeline.results.measure_sql import MERGED, Merge
 from tidemark.pipeline.results.result_kind import as_panes
 
 Numbers = NDArray[np.int64]
