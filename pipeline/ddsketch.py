@@ -18,8 +18,6 @@ _BITS: Final = 6
 _PER_DOUBLING: Final = 1 << _BITS
 RELATIVE_ERROR: Final = 1 / (2 * _PER_DOUBLING)
 """The most by which a quantile differs from the number that it stands for, relative to that number: 0.8 %."""
-MOST_BUCKETS: Final = 2 * (60 - _BITS + 1) * _PER_DOUBLING - 1
-"""The most buckets of a sketch, because absolute numbers are below 2 ** 60."""
 WHOLE: Final = 10_000
 """Quantiles are in parts of this: 9,500 is the 95th percentile."""
 _ROW: Final = Struct(">iq")

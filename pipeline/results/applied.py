@@ -34,9 +34,6 @@ class AppliedCorrections:
         return corrections_of(report, DeltaTable(CORRECTIONS.uri(self.warehouse)), condition)
 
 
-NO_CORRECTIONS = AppliedCorrections("", 0)
-
-
 def corrections_of(report: Report, corrections: DeltaTable, condition: str) -> list[Row]:
     """Returns the corrections of a report that fulfil an SQL condition, by id, with the columns that panes have."""
     renamed = [part for part in dict.fromkeys(report.stored_parts.values()) if part.corrected != part.name]

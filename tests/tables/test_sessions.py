@@ -21,7 +21,7 @@ from tidemark.pipeline.event_time.policy import Consumer, Policy
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.event_time.windows.session import Sessions, SessionState
-from tidemark.pipeline.results.applied import NO_CORRECTIONS
+from tidemark.pipeline.results.applied import AppliedCorrections
 from tidemark.pipeline.results.compaction import Compaction
 from tidemark.pipeline.results.kind_registry import kinds_of
 from tidemark.pipeline.results.layout import create_tables
@@ -119,7 +119,7 @@ def test_the_sql_of_sessions_returns_what_numpy_returns(tmp_path: Path) -> None:
         firing, state = state.after_batch(window_states.moved(model.batch, {0}, before, model.watermark))
         tables.take(events, before, model, {"visits": firing})
         panes = DeltaTable(PANES.uri(str(tmp_path)))
-        plan = visits.plan(firing, model.batch, SourceTables(panes, panes, NO_CORRECTIONS))
+        plan = visits.plan(firing, model.batch, SourceTables(panes, panes, AppliedCorrections("", 0)))
         (rows,) = (chunk.rows for chunk in plan.chunks)
         assert not isinstance(rows, ExecutorWrite), "nothing is large here"
         told = rows if isinstance(rows, pa.Table) else rows.rows().read_all()

@@ -15,7 +15,7 @@ from tidemark.pipeline.event_time.windows.count import Counts, SlidingCounts
 from tidemark.pipeline.event_time.windows.grid import Grid
 from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.instants import ms_of
-from tidemark.pipeline.results.applied import NO_CORRECTIONS
+from tidemark.pipeline.results.applied import AppliedCorrections
 from tidemark.pipeline.results.kind_registry import kind_of
 from tidemark.pipeline.results.levels import runs_of
 from tidemark.pipeline.results.result_kind import SourceTables
@@ -61,7 +61,7 @@ class Panes:
         """Publishes what is due from panes up to `batch`; returns the table: start, end, page views, late events."""
         results = Results(self.warehouse, result_of(report))
         panes = DeltaTable(PANES.uri(self.warehouse))
-        plan = kind_of(report).plan(firing, batch, SourceTables(panes, results.handle.table, NO_CORRECTIONS))
+        plan = kind_of(report).plan(firing, batch, SourceTables(panes, results.handle.table, AppliedCorrections("", 0)))
         for chunk in plan.chunks:
             assert results.finish(chunk.rows, chunk.where, batch, firing.closed_until)
         rows = DeltaTable(result_of(report).uri(self.warehouse)).to_pyarrow_table().to_pylist()
