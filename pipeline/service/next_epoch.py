@@ -61,7 +61,7 @@ class StartFacts:
     """The service's clock, in milliseconds."""
 
     @property
-    def before(self) -> Opening | None:
+    def newest_opening(self) -> Opening | None:
         """The opening of the newest epoch."""
         return self.openings[-1] if self.openings else None
 
@@ -193,10 +193,10 @@ def gather(ground: Ground, kafka: KafkaSettings, rows: Sequence[LedgerRow]) -> S
 
 def decide(found: StartFacts, process: str | None = None) -> NextEpoch:
     """Returns the next epoch, which `process` opens. Pure. Raises SetUpError if what was gathered does not fit."""
-    if found.before is not None:
-        _check_identity(found, found.before)
-        require_key(found.before, found.pseudonyms, found.warehouse)
-        require_same_meaning(found.rows, found.before, found.meaning, found.warehouse)
+    if found.newest_opening is not None:
+        _check_identity(found, found.newest_opening)
+        require_key(found.newest_opening, found.pseudonyms, found.warehouse)
+        require_same_meaning(found.rows, found.newest_opening, found.meaning, found.warehouse)
     before = _frontier(found)
     after, lost = _without_lost(found, before)
     how = replace(_opening(found), process=process, meaning=found.meaning.values)
@@ -232,7 +232,7 @@ def _last_batch(rows: Sequence[LedgerRow], newest: Opening) -> int:
     return rows[0].batch if rows[0].batch % EPOCH else newest.last_batch
 
 
-def _check_identity(found: StartFacts, before: Opening) -> None:
+def _check_identity(found: StartFacts, newest: Opening) -> None:
     """Raises SetUpError if the ledger's offsets are not those of the configured topic."""
     kafka, topic, identity = found.kafka, found.rows[0].topic, found.topic.identity
     if topic != kafka.topic:
@@ -240,23 +240,23 @@ def _check_identity(found: StartFacts, before: Opening) -> None:
             f"the warehouse {found.warehouse} holds topic {topic}, not {kafka.topic}. "
             "Name that topic, or another warehouse (docs/operations.md#move)"
         )
-    if before.cluster_id != identity.cluster_id:
+    if newest.cluster_id != identity.cluster_id:
         raise SetUpError(
-            f"the warehouse {found.warehouse} holds topic {topic} of the cluster {before.cluster_id}, but "
+            f"the warehouse {found.warehouse} holds topic {topic} of the cluster {newest.cluster_id}, but "
             f"{kafka.bootstrap_servers} is the cluster {identity.cluster_id}. Name that cluster, or another warehouse "
             "(docs/operations.md#move)"
         )
-    require_same(found.warehouse, topic, before.topic_id, identity.topic_id)
+    require_same(found.warehouse, topic, newest.topic_id, identity.topic_id)
 
 
 def _frontier(found: StartFacts) -> Frontier:
     """Returns positions, event times and watermark of the ledger's newest batch, or of the start in a new warehouse."""
-    if found.before is None:
+    if found.newest_opening is None:
         start = {partition: PartitionState(at, found.now) for partition, at in found.topic.start.items()}
         return Frontier({}, arrival=ArrivalState({}) if found.policy.by_arrival else None).with_partitions(start)
     # A partition that was added since has all its records from 0 on: fewer are a loss.
     partitions = {partition: PartitionState(0, found.now) for partition in found.topic.earliest}
-    trusted = settings_change.moves_watermark_alike(found.before.policy, found.policy)
+    trusted = settings_change.moves_watermark_alike(found.newest_opening.policy, found.policy)
     for row in found.rows:
         partitions[row.partition] = PartitionState(row.to_offset, found.now, row.max_event_time if trusted else None)
     arrival = arrival_after(found.rows, found.policy)
@@ -288,13 +288,13 @@ def _without_lost(found: StartFacts, before: Frontier) -> tuple[Frontier, dict[i
 def _opening(found: StartFacts) -> Opening:
     """Returns the opening of the new epoch: the settings, and which windows were closed before."""
     key = found.pseudonyms.fingerprint if found.pseudonyms else None
-    identity, before = found.topic.identity, found.before
-    if before is None:
+    identity, newest = found.topic.identity, found.newest_opening
+    if newest is None:
         return Opening(found.policy, {}, identity.cluster_id, identity.topic_id, pseudonyms=key)
     names = [report.name for report in found.policy.reports]
-    closed = settings_change.closed(before.policy, before.closed, found.rows[0].watermark, names)
+    closed = settings_change.closed(newest.policy, newest.closed, found.rows[0].watermark, names)
     closed |= {name: max(closed[name], until) for name, until in found.missing.items()}
-    has_other_kinds = found.policy.has_other_kinds or before.policy.has_other_kinds
+    has_other_kinds = found.policy.has_other_kinds or newest.policy.has_other_kinds
     policy = replace(with_closed(found.policy, closed), has_other_kinds=has_other_kinds)
-    last_batch = _last_batch(found.rows, before)
+    last_batch = _last_batch(found.rows, newest)
     return Opening(policy, closed, identity.cluster_id, identity.topic_id, last_batch, pseudonyms=key)
