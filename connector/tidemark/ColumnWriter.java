@@ -8,7 +8,11 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnVector;
 
-/** A column that steps write: texts and bytes of records stay where they are, except inside of arrays, maps and structs. */
+/**
+ * A column that steps write: texts and bytes of records stay where they are, except inside of arrays, maps and structs.
+ * Only this class makes vectors by Spark's private {@code execution.vectorized}: its public API has columns to read, and
+ * none to write.
+ */
 final class ColumnWriter {
     private final TextColumn slices;
     private final WritableColumnVector values;

@@ -7,7 +7,6 @@ import java.util.Arrays;
 import java.util.List;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.spark.sql.connector.read.PartitionReader;
-import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.apache.spark.sql.vectorized.ColumnVector;
@@ -22,9 +21,9 @@ final class TaskReader implements PartitionReader<ColumnarBatch> {
     private final IdHeaders idHeaders;
     private final TextColumn keys = new TextColumn(DataTypes.BinaryType, ROWS);
     private final TextColumn values = new TextColumn(DataTypes.BinaryType, ROWS);
-    private final OnHeapColumnVector partitions = new OnHeapColumnVector(ROWS, DataTypes.IntegerType);
-    private final OnHeapColumnVector offsets = new OnHeapColumnVector(ROWS, DataTypes.LongType);
-    private final OnHeapColumnVector timestamps = new OnHeapColumnVector(ROWS, DataTypes.LongType);
+    private final ColumnWriter partitions = ColumnWriter.column(DataTypes.IntegerType, ROWS);
+    private final ColumnWriter offsets = ColumnWriter.column(DataTypes.LongType, ROWS);
+    private final ColumnWriter timestamps = ColumnWriter.column(DataTypes.LongType, ROWS);
     private final ColumnarBatch batch;
     private final Consumers.Key key;
     private final RangesConsumer consumer;
@@ -34,7 +33,7 @@ final class TaskReader implements PartitionReader<ColumnarBatch> {
         JsonNode plan = ValueDecoder.parse(options.get("plan"));
         decoder = ValueDecoder.of(plan, ROWS);
         idHeaders = new IdHeaders(plan);
-        List<ColumnVector> columns = new ArrayList<>(List.of(keys, values, partitions, offsets, timestamps));
+        List<ColumnVector> columns = new ArrayList<>(List.of(keys, values, partitions.vector(), offsets.vector(), timestamps.vector()));
         columns.addAll(Arrays.asList(decoder.vectors()));
         batch = new ColumnarBatch(columns.toArray(ColumnVector[]::new));
         key = Consumers.Key.of(task, options);
@@ -68,9 +67,9 @@ final class TaskReader implements PartitionReader<ColumnarBatch> {
         put(onHeap(record.key()), keys, row);
         ByteBuffer value = onHeap(idHeaders.framed(record));
         put(value, values, row);
-        partitions.putInt(row, record.partition());
-        offsets.putLong(row, record.offset());
-        timestamps.putLong(row, record.timestamp());
+        partitions.values().putInt(row, record.partition());
+        offsets.values().putLong(row, record.offset());
+        timestamps.values().putLong(row, record.timestamp());
         if (value == null) {
             decoder.putNull(row);
         } else {

@@ -15,8 +15,7 @@ from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.fold.dimension_columns import text_of
 from tidemark.pipeline.fold.field_values import value_of
-from tidemark.pipeline.fold.selection import Selection
-from tidemark.pipeline.runtime.pyspark_internals import null_if_it_fails
+from tidemark.pipeline.runtime.pyspark_internals import Selection, null_if_it_fails
 
 _RECORD: Final = "kafka record"
 """The struct of all other columns; no Avro field can have a name with a space."""

@@ -28,8 +28,8 @@ from tidemark.pipeline.fold.packed import GROUP, repacked, unpacked, unpacked_ro
 from tidemark.pipeline.fold.pseudonym_columns import ToPseudonym
 from tidemark.pipeline.fold.record_columns import BatchContext, RecordColumns
 from tidemark.pipeline.fold.rejected_fields import POSITION, REJECTED, boxed, field_columns, unboxed
-from tidemark.pipeline.fold.selection import Selection
 from tidemark.pipeline.fold.statistics import Sample, sample_of, statistic_columns, statistics_of
+from tidemark.pipeline.runtime.pyspark_internals import Selection
 from tidemark.pipeline.tuning import STANDARD
 from tidemark.schemas.fields import EventSchemas
 

@@ -19,9 +19,8 @@ from tidemark.pipeline.fold.grouping_sets import Groupings
 from tidemark.pipeline.fold.packed import CHECKS, GROUP
 from tidemark.pipeline.fold.record_columns import AGE, MOVING_TIME
 from tidemark.pipeline.fold.rejected_fields import REJECTED
-from tidemark.pipeline.fold.selection import Selection
 from tidemark.pipeline.measures import Part
-from tidemark.pipeline.runtime.pyspark_internals import applied, java_packages
+from tidemark.pipeline.runtime.pyspark_internals import Selection, applied, java_packages
 
 STATISTICS: Final = -1
 """The grouping of rows that count all records, by packed number and age."""

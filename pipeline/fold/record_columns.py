@@ -25,7 +25,7 @@ from tidemark.pipeline.fold.judge import arrival_of, check_of, readable, time_of
 from tidemark.pipeline.fold.packed import GROUP, packed
 from tidemark.pipeline.fold.pseudonym_columns import ToPseudonym, require_one_name, stored_bytes
 from tidemark.pipeline.fold.rejected_fields import NOT_REJECTED, POSITION, REJECTED, STORED_FIELDS, USER
-from tidemark.pipeline.fold.selection import Selection
+from tidemark.pipeline.runtime.pyspark_internals import Selection
 from tidemark.schemas.fields import CLICK, VISIT, EventSchemas
 
 NOW: Final = "now"
