@@ -1,6 +1,5 @@
 """The pure core without Spark: judges the records of a batch and passes them to the progress of a service."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tests.event_time.strategies import PARTITIONS, Record, Step
@@ -11,7 +10,7 @@ from tidemark.pipeline.event_time.firing import WindowsDue
 from tidemark.pipeline.event_time.malformed import MalformedLimit, MalformedShare
 from tidemark.pipeline.event_time.policy import Policy, Verdict
 from tidemark.pipeline.event_time.progress import Progress
-from tidemark.pipeline.event_time.tallies import Statistic, Tallies
+from tidemark.pipeline.event_time.tallies import Statistic
 from tidemark.pipeline.event_time.watermark import Frontier, PartitionState
 from tidemark.pipeline.event_time.windows.periodic import Periodic, PeriodicState
 
@@ -84,11 +83,6 @@ def ends_of(record: Record, policy: Policy) -> range:
     """Returns the ends of the windows that a record belongs to."""
     windows = windows_of(policy)
     return windows.ends(windows.pane_start(record.event_time))
-
-
-def tallied(records: Iterable[Record], verdicts: dict[Record, Verdict], policy: Policy) -> Tallies:
-    """Returns the tallies of records, each as a row of its own."""
-    return Tallies.of_rows(row_of(record, verdicts[record], policy) for record in records)
 
 
 def row_of(record: Record, verdict: Verdict, policy: Policy) -> Statistic:
