@@ -1,6 +1,6 @@
 """Writes a section of docs/evidence.md from the list of mutants and the stored verdicts on them."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -15,10 +15,10 @@ _HEAD: Final = f"""\
 
 `make mutants` applies small changes to a copy of the code, one at a time. Each breaks one rule, and a test must find
 it: by a failed assertion, or by an error that the product raises on purpose, and not because the code merely does not
-run. The table has the command that runs the first such test: `make test-fast`, `make test`, CI (`.ci/run`) or
-`make nightly`. [`tests/mutants`](../tests/mutants) has a file for each area, with the rule, the change and the tests of
-each mutant, and [the test that found it](../tests/mutants/kept.json). `make mutants ARGS="--only fires-late"` judges
-one, `ARGS="--tier test"` counts only what `make test` finds.
+run. The table counts them by the command that runs the first such test. [`tests/mutants`](../tests/mutants) has a file
+for each area, with the rule, the change and the tests of each mutant, and [the test that found
+it](../tests/mutants/kept.json). `make mutants ARGS="--only fires-late"` judges one, `ARGS="--tier test"` counts only
+what `make test` finds.
 """
 
 
@@ -35,19 +35,17 @@ def section(verdicts: Mapping[str, Mapping[str, Verdict]]) -> str:
 
 def _summary(tiers: Mapping[str, str]) -> str:
     counts = Counter(tiers.values())
-    found, others = (", ".join(f"{tier} {counts[tier]}" for tier in each) for each in (TIERS, _others(tiers)))
-    return f"**{len(tiers)} mutants, found by {found}{'; ' * bool(others)}{others}.**"
+    found = ", ".join(f"{tier} {counts[tier]}" for tier in TIERS)
+    others = "".join(f"; {tier}: {', '.join(sorted(n for n in tiers if tiers[n] == tier))}" for tier in _others(tiers))
+    return f"**{len(tiers)} mutants, found by {found}{others}.**"
 
 
 def _table(tiers: Mapping[str, str]) -> Iterator[str]:
-    yield "| area | found by | mutants |"
-    yield "|---|---|---|"
-    order = (*TIERS, *_others(tiers))
-    areas = defaultdict[str, defaultdict[str, list[str]]](lambda: defaultdict(list))
-    for name, mutant in mutants().items():
-        areas[mutant.area][tiers[name]].append(f"`{name}`")
-    for area, names in areas.items():
-        yield from (f"| {area} | {tier} | {', '.join(names[tier])} |" for tier in order if names[tier])
+    counts = Counter((mutant.area, tiers[name]) for name, mutant in mutants().items())
+    yield f"| area | {' | '.join(TIERS)} |"
+    yield f"|---|{'---:|' * len(TIERS)}"
+    for area in dict.fromkeys(mutant.area for mutant in mutants().values()):
+        yield f"| {area} | {' | '.join(str(counts[area, tier]) for tier in TIERS)} |"
 
 
 def _others(tiers: Mapping[str, str]) -> list[str]:
