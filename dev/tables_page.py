@@ -1,5 +1,7 @@
 """Writes `docs/tables.md` from the comments of tables and columns: `make pages`."""
 
+import re
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -84,8 +86,18 @@ def _column(field: pa.Field) -> tuple[str, str, str]:
 
 
 def _rows(columns: list[tuple[str, str, str]]) -> str:
-    head = "| column | type | meaning |\n|---|---|---|\n"
-    return head + "".join(f"| `{name}` | {kind} | {comment} |\n" for name, kind, comment in columns)
+    """Returns a table of columns, with one row for columns that differ in their number alone."""
+    rows = "| column | type | meaning |\n|---|---|---|\n"
+    for (_, kind, comment), alike in groupby(
+        columns, lambda column: tuple(re.sub(r"\d+", "N", part) for part in column)
+    ):
+        (first, _, only), *others = alike
+        rows += (
+            f"| `{first}` to `{others[-1][0]}` | {kind} | {comment} |\n"
+            if others
+            else f"| `{first}` | {kind} | {only} |\n"
+        )
+    return rows
 
 
 if __name__ == "__main__":
