@@ -88,16 +88,15 @@ def _column(field: pa.Field) -> tuple[str, str, str]:
 def _rows(columns: list[tuple[str, str, str]]) -> str:
     """Returns a table of columns, with one row for columns that differ in their number alone."""
     rows = "| column | type | meaning |\n|---|---|---|\n"
-    for (_, kind, comment), alike in groupby(
-        columns, lambda column: tuple(re.sub(r"\d+", "N", part) for part in column)
-    ):
-        (first, _, only), *others = alike
-        rows += (
-            f"| `{first}` to `{others[-1][0]}` | {kind} | {comment} |\n"
-            if others
-            else f"| `{first}` | {kind} | {only} |\n"
-        )
+    for (_, kind, comment), alike in groupby(columns, _without_numbers):
+        (name, _, own_comment), *others = alike
+        first, meaning = (f"{name}` to `{others[-1][0]}", comment) if others else (name, own_comment)
+        rows += f"| `{first}` | {kind} | {meaning} |\n"
     return rows
+
+
+def _without_numbers(column: tuple[str, str, str]) -> tuple[str, ...]:
+    return tuple(re.sub(r"\d+", "N", text) for text in column)
 
 
 if __name__ == "__main__":
