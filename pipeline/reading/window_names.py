@@ -74,8 +74,8 @@ def _offset_name(time: int, zone: tzinfo) -> str:
 def _local(milliseconds: int, zone: tzinfo) -> datetime:
     try:
         return datetime.fromtimestamp(milliseconds / 1000, zone)
-    except (OverflowError, ValueError):  # the zone is in the year 10000
-        return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    except (OverflowError, ValueError):  # the zone is in the year 10000, or the end of a count window is
+        return datetime.fromtimestamp(min(milliseconds, rules.LATEST_EVENT_MS) / 1000, UTC)
 
 
 def _date(milliseconds: int, zone: tzinfo) -> date:

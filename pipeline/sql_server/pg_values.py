@@ -21,6 +21,8 @@ from tidemark.pipeline.sql_server.wire import Column, Refused, sized
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _YEAR_2000_US: Final = 946_684_800_000_000
 _YEAR_2000_DAYS: Final = 10_957
+_YEAR_9999_US: Final = 253_370_764_800_000_000
+_DAYS_OF_400_YEARS: Final = 146_097
 _UNQUOTED: Final = re.compile(rb'[^\s{},"\\]+')
 Encoder = Callable[[Any], bytes]
 
@@ -43,9 +45,12 @@ def _plain(value: Any) -> bytes:
 
 def _time_text(value: int, zone: dt.tzinfo = dt.UTC) -> bytes:
     """Encodes a time in microseconds since 1970 as PostgreSQL does: `2024-05-01 14:00:00.25+02`."""
-    time = (_EPOCH + dt.timedelta(microseconds=value)).astimezone(zone)
+    # Python has no year after 9999; days have the same dates 400 years earlier.
+    years = 400 if value >= _YEAR_9999_US else 0
+    time = (_EPOCH + dt.timedelta(days=-years // 400 * _DAYS_OF_400_YEARS, microseconds=value)).astimezone(zone)
     text = f"{time:%H:%M:%S.%f}".rstrip("0").rstrip(".") if time.microsecond else f"{time:%H:%M:%S}"
-    return f"{time.date()} {text}{time.isoformat(timespec='seconds')[19:].removesuffix(':00')}".encode()
+    offset = time.isoformat(timespec="seconds")[19:].removesuffix(":00")
+    return f"{time.year + years:04}-{time:%m-%d} {text}{offset}".encode()
 
 
 def _decimal_binary(value: decimal.Decimal) -> bytes:

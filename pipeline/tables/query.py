@@ -4,13 +4,17 @@ A pyarrow dataset would need some milliseconds per file before its first row: 0.
 100,000 rows in 180 files and 100 windows of 46,000 users.
 """
 
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError
 
 Row = dict[str, Any]
+_TIME: Final = pa.timestamp("us", "UTC")
+_LAST: Final = pa.scalar(datetime.max.replace(tzinfo=UTC), _TIME).cast(pa.int64())
 
 
 def query(sql: str, **tables: DeltaTable) -> pa.Table:
@@ -30,5 +34,17 @@ def query(sql: str, **tables: DeltaTable) -> pa.Table:
 
 def rows_of(sql: str, **tables: DeltaTable) -> list[Row]:
     """Like `query`, but returns a list of rows."""
-    rows: list[Row] = query(sql, **tables).to_pylist()
+    return python_rows(query(sql, **tables))
+
+
+def python_rows(table: pa.Table) -> list[Row]:
+    """Returns the rows of a table as values of Python.
+
+    A count window may end as the year 10000 begins. Python's last time stands for that end; `ms_of` is that of the end.
+    """
+    for index, field in enumerate(table.schema):
+        if field.type == _TIME:
+            times = pc.min_element_wise(table[index].cast(pa.int64()), _LAST, skip_nulls=False)
+            table = table.set_column(index, field, times.cast(_TIME))
+    rows: list[Row] = table.to_pylist()
     return rows

@@ -94,6 +94,7 @@ def test_times_in_the_repeated_hour_name_their_offset() -> None:
 def test_the_last_times_are_named_in_every_zone() -> None:
     latest = rules.LATEST_EVENT_MS // MINUTE * MINUTE
     assert window_name(latest - MINUTE, latest, Grid(MINUTE, MINUTE), BERLIN) == "[9999-12-31 23:58, 23:59)"
+    assert window_name(latest, rules.LATEST_EVENT_MS + 1, Counts(2), BERLIN).endswith(", 23:59:59)")
     assert clock_text(rules.END_OF_INPUT, BERLIN) == "end of input"
     for extreme in (rules.EARLIEST_EVENT_MS, rules.LATEST_EVENT_MS, -(2**63)):
         assert moment_text(extreme, BERLIN)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -18,13 +19,14 @@ from tests.support.every_file import files_with
 from tests.support.processes import tidemark
 from tests.support.waiting import PATIENCE_S, wait_for
 from tests.support.warehouse import rows
-from tests.verify.site import Event, Site
+from tests.verify.site import MINUTE, NOON, POLICY, Event, Site
 from tidemark.pipeline.amend.erase.erasure import erase_person, persons_rows
 from tidemark.pipeline.amend.erase.future_events import drop_later
 from tidemark.pipeline.amend.erase.person import Person
 from tidemark.pipeline.amend.erase.person_tables import PersonalTables
 from tidemark.pipeline.cli import main
 from tidemark.pipeline.errors import SetUpError, TransientError
+from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.settings.model import Settings
 from tidemark.pipeline.verifier.invariants import verify
 
@@ -101,6 +103,18 @@ def test_other_users_are_erased_too_and_later_events_are_counted_again(tmp_path:
     erase_person(settings_of(tmp_path), WHOM, NOW)
     assert {row["user_id"] for row in rows(tmp_path, "page_views")} == {"ann", "dan"}
     assert files_with(tmp_path, WHOM, CID) == set()
+    assert_conserved(tmp_path)
+
+
+def test_a_user_with_a_window_that_ends_in_the_year_10000_is_shown_and_erased(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    last = Event((rules.LATEST_EVENT_MS - NOON) / MINUTE, WHOM)
+    pairs = replace(POLICY, reports=tuple(report for report in POLICY.reports if report.name == "pairs"))
+    Site(tmp_path, pairs).open().batch(Event(1), Event(2)).batch(last, last)
+    assert main(["status", "--warehouse", str(tmp_path), "--report", "pairs"]) == 0
+    assert "[9999-12-31 23:59:59, 23:59:59)" in capsys.readouterr().out
+    assert erase_person(settings_of(tmp_path), WHOM, NOW) == {"pairs": 1, "panes": 4, "user_totals": 1}
     assert_conserved(tmp_path)
 
 

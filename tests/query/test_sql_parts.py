@@ -129,6 +129,12 @@ def test_lists_that_are_no_arrays_of_postgresql_are_json() -> None:
     assert binary == (struct.pack("!5ii1si", 1, 1, TEXT, 2, 1, 1, b"a", -1),)
 
 
+def test_a_time_of_the_year_10000_is_a_text_as_postgresql_writes_it() -> None:
+    ends = pa.array([253_402_300_800_000, 253_402_300_799_999], pa.timestamp("ms", "Europe/Berlin"))
+    texts = [*rows_of(pa.RecordBatch.from_arrays([ends], ["window_end"]), [0])]
+    assert texts == [(b"10000-01-01 01:00:00+01",), (b"10000-01-01 00:59:59.999+01",)]
+
+
 def test_open_parameters_have_the_types_of_what_they_are_compared_with(engine: duckdb.DuckDBPyConnection) -> None:
     columns = {"user_id": "VARCHAR", "page_views": "BIGINT"}
     for condition, types in {

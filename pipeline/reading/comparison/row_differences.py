@@ -12,7 +12,7 @@ from deltalake import DeltaTable, QueryBuilder
 
 from tidemark.pipeline.reading.comparison.side import NAMES, Side, SideName
 from tidemark.pipeline.results.result_kind import keys_text_sql
-from tidemark.pipeline.tables.query import Row
+from tidemark.pipeline.tables.query import Row, python_rows
 from tidemark.pipeline.tuning import STANDARD, Tuning
 
 EXAMPLES: Final = 5
@@ -175,7 +175,7 @@ class TwoWarehouses:
         )
         return tuple(
             DifferentRow(row, in_warehouse=row.pop("_in_warehouse"), in_other=row.pop("_in_other"))
-            for row in answer.to_pylist()
+            for row in python_rows(answer)
         )
 
     def _row(self, sql: str) -> Row:
