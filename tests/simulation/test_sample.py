@@ -72,6 +72,30 @@ def test_tables_are_right_whatever_writers_do_to_each_other(plans: list[str]) ->
     assert played.stdout.count(": right") == len(plans), played.stdout
 
 
+ALONE = """
+import sys
+from tests.simulation import judge, verbs
+from tests.simulation.play import base_of, room
+with room():
+    for name in sys.argv[1:]:
+        base = base_of(name)
+        verbs.correct(base.warehouse, base.scene.rules)
+        print(name, len(judge.rows_of(base.warehouse, "corrections")))
+"""
+
+
+def test_a_correction_that_runs_alone_adds_an_event_in_each_base() -> None:
+    bases = {
+        (scene.topic, scene.rules, scene.batches, scene.waiting, scene.ends): name
+        for name, scene in SCENES.items()
+        if "correct" in scene.has
+    }
+    command = [sys.executable, "-c", ALONE, *bases.values()]
+    run = subprocess.run(command, cwd=HERE.parents[1], capture_output=True, text=True, check=True)
+    assert len(run.stdout.splitlines()) == len(bases)
+    assert [line for line in run.stdout.splitlines() if line.endswith(" 0")] == []
+
+
 def test_samples_differ_by_their_seed_and_together_have_every_pair_of_writers_and_every_kind_of_plan() -> None:
     assert random_plans(1) == random_plans(1) != random_plans(2)
     plans = [Plan.parse(plan) for seed in range(400) for plan in random_plans(seed)]
