@@ -81,6 +81,8 @@ def _of_tables(cast: Cast, *, at_end: bool = True) -> list[str]:
     known, adds = verbs.rules_by_epoch(warehouse, scene.known), ("correct" in scene.has, "replay" in scene.has)
     ledger, marks = judge.ledger_of(warehouse), verbs.marks_of(warehouse, scene.rules)
     removed = verbs.removed(warehouse, scene.rules)
+    if early := [name for name, until in removed.items() if until > cast.stage.now - (scene.rules.keeps_rows_ms or 0)]:
+        return [f"{name}: rows were removed that are not as old by the clock" for name in early]
     findings = list[list[str]]()
     for drops in (True, False):
         expected = Model(scene.topic, known, *adds, scene.erased, marks, drops).replay(ledger)

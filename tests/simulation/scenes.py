@@ -46,6 +46,7 @@ _KINDS: Final[Mapping[str, tuple[Topic, Rules]]] = {
     "wrong_pairs": (_WRONG, rules.COUNTS),
     "wrong_people": (_WRONG, rules.TOTALS),
     "wrong_twice": ((events.repeated(_WRONG[0], 4, 11),), rules.UNIQUE),
+    "wrong_aged": (_WRONG, rules.AGED),
     "steps": (_STEPS, rules.SESSIONS),
     "ended": (_BACKFILL, rules.GRID),
     "ended_visits": (_BACKFILL, rules.SESSIONS),
@@ -167,6 +168,9 @@ def _pairs() -> Iterator[Scene]:
         batches = 4 if (one, other) in (("correct", "reset"), ("lagging", "correct")) else 2
         for pair in (f"{one}-{other}", f"{other}-{one}"):
             yield _scene(pair, kind, batches=batches, waiting=waiting)
+    for pair in ("age-reset", "reset-age"):
+        # The third batch has the wrong clock, and is published.
+        yield _scene(pair, "wrong_aged", batches=3, waiting=0)
 
 
 def _ended() -> Iterator[Scene]:

@@ -19,6 +19,7 @@ from tidemark.pipeline.amend import watermark_reset as reset_verb
 from tidemark.pipeline.amend.erase.erasure import erase_person
 from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from tidemark.pipeline.errors import SetUpError, TransientError
+from tidemark.pipeline.event_time.certain import certain_watermark
 from tidemark.pipeline.event_time.checks import Check
 from tidemark.pipeline.fold.dead_letter_reader import BELONGS
 from tidemark.pipeline.results.retention import remove_by_age
@@ -115,8 +116,8 @@ def irrevocable(warehouse: str, rules: Rules) -> int:
 def age(process: Process) -> None:
     """The step of upkeep that removes rows by age."""
     resources, progress = process.resources, process.progress
-    watermark, number = progress.frontier.watermark, progress.batch_id
-    remove_by_age(process.warehouse, resources.retention, progress.policy, watermark, number, process.stage.now)
+    certain = certain_watermark(progress.frontier, progress.policy.strategy.delay_ms, process.now)
+    remove_by_age(process.warehouse, resources.retention, progress.policy, certain, progress.batch_id, process.now)
 
 
 def removed(warehouse: str, rules: Rules) -> dict[str, int]:
