@@ -19,9 +19,13 @@ def judged(cast: Cast, known: dict[str, list[str]]) -> Iterator[str]:
     before = list(judge.ledger_findings(warehouse))
     yield from before
     try:
-        for verb in (None, *_repeated(cast)):
-            if verb:
-                verb()
+        yield from _read_to_the_end(cast)
+        if not scene.has & {"correct", "replay", "reset"}:
+            # A verb that is repeated may repair; an erasure may be unfinished, which live views do not show.
+            before += (early := _of_tables(cast, at_end=not scene.erased))
+            yield from early
+        for verb in _repeated(cast):
+            verb()
             yield from _read_to_the_end(cast)
     except Exception as error:  # noqa: BLE001 - any error is reported
         yield f"afterwards: {type(error).__name__}: {str(error)[:200]}"
