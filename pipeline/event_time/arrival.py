@@ -18,7 +18,6 @@ import numpy as np
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.event_ids import Bools, Longs
 from tidemark.pipeline.event_time.policy import AllIdle, Policy
-from tidemark.pipeline.event_time.windows.session import Sessions
 
 STEP_MS: Final = 200
 NO_TIME: Final = rules.NO_WATERMARK
@@ -204,7 +203,7 @@ def doubt_ms(policy: Policy) -> int:
 
     An event at W joins a session that ended at W, unless that session was closed by then.
     """
-    return int(any(isinstance(report.windows, Sessions) for report in policy.reports))
+    return int(any(report.windows.event_ms for report in policy.reports))
 
 
 def moving_time(time: int, step: int, policy: Policy) -> int:

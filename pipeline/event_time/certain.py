@@ -1,4 +1,8 @@
-"""The watermark that is certain: no reset lowers it. Whatever cannot be undone asks this module and no other value.
+"""The watermark that is certain: no reset lowers it.
+
+Upkeep and starts ask this module before they merge or remove panes, remove rows by age, or forget event ids.
+Corrections do not (`amend/finality.py`), nor do reports that are taken out: they leave marks, by which a reset is
+refused or a start keeps windows closed.
 
 A producer's wrong clock may take the watermark ahead of the service's clock, until a person resets it. The end of an
 input is a state and no time: what follows from it is taken back with it.

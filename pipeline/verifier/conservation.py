@@ -42,7 +42,7 @@ def _why_skipped(tables: WarehouseSnapshot, result: AnyResult) -> str:
         return " does not count every event once: it is not checked"
     if result.removed:
         return f": windows that ended by {time_text(result.removed)} were removed by age: it is not checked"
-    is_of_sessions = isinstance(result, PublishedReport) and isinstance(result.report.windows, Sessions)
+    is_of_sessions = isinstance(result, PublishedReport) and result.report.windows.event_ms
     if is_of_sessions and any(opening.reset for opening in tables.openings.values()):
         return ": sessions are ambiguous after a reset of the watermark: it is not checked"
     return ""
@@ -51,7 +51,7 @@ def _why_skipped(tables: WarehouseSnapshot, result: AnyResult) -> str:
 def _counts_all_once(result: PublishedReport) -> bool:
     """Returns whether rows count all events and no event is in two rows, or panes keep every event."""
     windows = result.report.windows
-    is_in_one = not windows.has_overlap or isinstance(windows, SlidingCounts)
+    is_in_one = not windows.has_overlap or windows.keeps_events
     return bool(result.events_sql) and not result.report.where and is_in_one
 
 
@@ -89,8 +89,8 @@ def _ledger_sum(tables: WarehouseSnapshot, result: AnyResult, name: str) -> int:
 
 def _found(tables: WarehouseSnapshot, result: AnyResult) -> tuple[int, str]:
     """Returns the number of events in panes and results, and where they are."""
-    # These panes stay, and invariant 5 compares their sums.
-    if isinstance(result, PublishedTotals) or isinstance(result.report.windows, SlidingCounts):
+    # These panes stay, and invariant 5 compares their sums: of reports in which an event is in several rows, too.
+    if isinstance(result, PublishedTotals) or result.report.windows.has_overlap:
         in_panes = tables.scalar(
             f"SELECT {_EVENT_COUNT_SQL} FROM ({queries.panes_sql(result, published=False)}) AS parts"
         )

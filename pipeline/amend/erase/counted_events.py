@@ -26,7 +26,7 @@ def counts_all_once(consumer: Consumer, *, has_other_kinds: bool) -> bool:
         return True
     names = {*consumer.measures}
     all_events = c.EVENTS in names or ({c.PAGE_VIEWS, c.CLICKS} <= names and not has_other_kinds)
-    is_in_one = not consumer.windows.has_overlap or isinstance(consumer.windows, SlidingCounts)
+    is_in_one = not consumer.windows.has_overlap or consumer.windows.keeps_events
     return all_events and not consumer.where and is_in_one
 
 

@@ -10,7 +10,6 @@ from typing import Final
 from tidemark.pipeline.event_time import rules
 from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.strategies import Bounded
-from tidemark.pipeline.event_time.windows.session import Sessions
 from tidemark.pipeline.instants import moment
 from tidemark.pipeline.reading.comparison.side import Side
 
@@ -129,8 +128,7 @@ def _start_of(report: Report, start: Start) -> int:
     """Returns the start of the first window that no earlier event can have changed."""
     if start.since in (ANY_TIME, rules.NEVER):
         return start.since
-    gap = report.windows.gap_ms if isinstance(report.windows, Sessions) else report.session_gap_ms
-    return start.since + gap
+    return start.since + (report.windows.event_ms or report.session_gap_ms)
 
 
 def _count_reasons(*, has_same_ends: bool, is_whole: bool, late: Sequence[str]) -> Iterator[str]:
