@@ -21,8 +21,8 @@ pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 COUNT = 8
 """Plans in a sample, each of other writers."""
-ONCE_FAILED, LIVED = 6, 3
-"""Plans that once failed and lives that are drawn of those in the lists; the night plays all."""
+ONCE_FAILED, LIVED, NEW = 6, 3, 6
+"""Plans that once failed and lives that are drawn of those in the lists, and lives of new seeds."""
 FINDERS = "start-reset.ended:none:open.page_views.8", "other_start-reset-start.without_visits:ends:write.panes.1"
 """Plans that are the first to find a mutant: each run plays them."""
 
@@ -57,7 +57,7 @@ LIVES = [f"life:{seed}" for seed in (502, 1005, 3063, 4023, 5000, 6057)]
 SAMPLES = {
     "sample": random_plans(SEED),
     "regressions": [*FINDERS, *Random(SEED).sample(once_failed(), ONCE_FAILED)],
-    "lives": Random(SEED).sample(LIVES, LIVED),
+    "lives": [*Random(SEED).sample(LIVES, LIVED), *(f"life:{SEED * 1000 + number}" for number in range(NEW))],
 }
 ALL = pytest.param([*once_failed(), *LIVES], id="all", marks=pytest.mark.nightly)
 
