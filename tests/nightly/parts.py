@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
+from tests.simulation.scenes import SCENES
+
 
 class Source(Enum):
     """Where the number of things that ran, and the failures, are read from."""
@@ -54,6 +56,7 @@ _WORKERS: Final = str(2 * (os.cpu_count() or 1))
 _PYTEST: Final = (*_PYTHON, "pytest", "-v", "-rfE", "--tb=short", "-n", _WORKERS, "--dist", "loadfile")
 _ONE_TEST: Final = ".venv/bin/python -m pytest -n 0 '{name}'"
 _AT_MOST: Final = ("--at-most", "{minutes:.1f}")
+_OF_SCENES: Final = f"of {len(SCENES)} scenes"
 _MINUTES: Final = ("--minutes", "{minutes:.1f}")
 PARTS: Final = (
     Part("hour", (*_PYTHON, "tests.crash.alert_hour"), "faults under the shipped monitoring", is_beside=True),
@@ -71,9 +74,15 @@ PARTS: Final = (
     ),
     Part("protections", (*_PYTHON, "tests.simulation", "--mutations"), "protections that were removed"),
     Part("mutants", (*_PYTHON, "tests.mutants"), "mutants", 60, _AT_MOST),
-    Part("plans", (*_PYTHON, "tests.simulation", "--page"), "plans", 100, _AT_MOST),
-    Part("seeds", (*_PYTHON, "tests.simulation"), "random plans", 30, _MINUTES),
-    Part("switches", (*_PYTHON, "tests.simulation", "--kinds", "pairs"), "plans with two switches", 30, _MINUTES),
+    Part("plans", (*_PYTHON, "tests.simulation", "--page"), f"plans {_OF_SCENES}", 100, _AT_MOST),
+    Part("seeds", (*_PYTHON, "tests.simulation"), f"random plans {_OF_SCENES}", 30, _MINUTES),
+    Part(
+        "switches",
+        (*_PYTHON, "tests.simulation", "--kinds", "pairs"),
+        f"plans {_OF_SCENES} with two switches",
+        30,
+        _MINUTES,
+    ),
     Part("lives", (*_PYTHON, "tests.simulation", "--lives"), "random lives of services", 30, _MINUTES),
     Part("soak", (*_PYTHON, "tests.chaos.soak"), "lives of a service", 60, _MINUTES),
     Part("chaos", (*_PYTHON, "tests.chaos"), "cells of the matrix of faults", 80, _MINUTES),
