@@ -98,7 +98,7 @@ def test_a_correction_that_runs_alone_adds_an_event_in_each_base() -> None:
 
 def test_samples_differ_by_their_seed_and_together_have_every_pair_of_writers_and_every_kind_of_plan() -> None:
     assert random_plans(1) == random_plans(1) != random_plans(2)
-    plans = [Plan.parse(plan) for seed in range(400) for plan in random_plans(seed)]
+    plans = [Plan.parse(plan) for seed in range(700) for plan in random_plans(seed)]
     kinds = Counter(plan.fault for plan in plans)
     assert kinds.keys() == {*KINDS, "seed"}
     assert {plan.scene for plan in plans} == {*SCENES}
