@@ -57,13 +57,15 @@ LIVES = [f"life:{seed}" for seed in (502, 1005, 3063, 4023, 5000, 6057)]
 SAMPLES = {
     "sample": random_plans(SEED),
     "regressions": [*FINDERS, *Random(SEED).sample(once_failed(), ONCE_FAILED)],
-    "lives": [*Random(SEED).sample(LIVES, LIVED), *(f"life:{SEED * 1000 + number}" for number in range(NEW))],
 }
+LIFE_NAMES = [*Random(SEED).sample(LIVES, LIVED), *(f"life:{SEED * 1000 + number}" for number in range(NEW))]
+DRAWN = pytest.param(LIFE_NAMES, id="lives", marks=pytest.mark.drawn)
+"""Each run plays them: a test that is drawn takes no turn with the long tests of its file."""
 ALL = pytest.param([*once_failed(), *LIVES], id="all", marks=pytest.mark.nightly)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("plans", [*(pytest.param(plans, id=name) for name, plans in SAMPLES.items()), ALL])
+@pytest.mark.parametrize("plans", [*(pytest.param(plans, id=name) for name, plans in SAMPLES.items()), DRAWN, ALL])
 def test_tables_are_right_whatever_writers_do_to_each_other(plans: list[str]) -> None:
     # In a process of its own, because it wraps the calls of delta-rs.
     command = [sys.executable, "-m", "tests.simulation", "--story", "0", *plans]
