@@ -10,7 +10,7 @@ from tidemark.pipeline.event_time.reports import Report
 from tidemark.pipeline.event_time.windows.calendar import Calendar
 
 MOST_WINDOWS: Final = 10_000
-"""The visitors of bars are not counted in more windows."""
+"""The visitors of bars are not counted in more windows, of which those before the first event are none."""
 Counted = tuple[int | None, str]
 """A number, and its state."""
 
@@ -36,7 +36,8 @@ def bars_of(oracle: Oracle, page: str) -> list[PlainBar]:
         return len({event.user for event in oracle.events(cover, "")})
 
     bounds = [*_bounds(oracle)]
-    if sum(len(oracle.cover(*bar, users).owners) for bar in bounds) > MOST_WINDOWS:
+    covers = [cover for cover in (oracle.cover(*bar, users) for bar in bounds) if _is_known(oracle, cover)]
+    if sum(len(cover.owners) for cover in covers) > MOST_WINDOWS:
         users = []
     return [
         PlainBar(*bar, _counted(oracle, bar, reports, page_views), _counted(oracle, bar, users, visitors))
@@ -59,7 +60,12 @@ def _bounds(oracle: Oracle) -> Iterator[tuple[int, int]]:
 
 def _counted(oracle: Oracle, span: tuple[int, int], reports: Sequence[Report], count: Value) -> Counted:
     cover = oracle.cover(*span, reports)
-    if not cover.owners or oracle.beginning is None or cover.until <= oracle.beginning:
+    if not _is_known(oracle, cover):
         return None, "unknown"
     state, begin = oracle.state(cover), oracle.covered_from(cover.start)
     return count(cover), "partial" if state in ("final", "complete") and begin > span[0] else state
+
+
+def _is_known(oracle: Oracle, cover: Cover) -> bool:
+    """Whether windows that are known reach beyond the first event."""
+    return bool(cover.owners) and oracle.beginning is not None and cover.until > oracle.beginning

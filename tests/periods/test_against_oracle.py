@@ -16,10 +16,12 @@ SAMPLE = 4
 CHUNKS, IN_A_CHUNK = 20, 50
 KNOWN = 1
 """A case with users and with sketches in its period."""
+WINDOWS_BEFORE_THE_FIRST_EVENT = 61119188
+"""A case with too many windows to count the visitors of bars, if those before the first event were counted."""
 FIRST = SEED * CHUNKS * IN_A_CHUNK
 
 
-@pytest.mark.parametrize("seed", range(FIRST, FIRST + SAMPLE))
+@pytest.mark.parametrize("seed", [*range(FIRST, FIRST + SAMPLE), WINDOWS_BEFORE_THE_FIRST_EVENT])
 def test_a_few_answers_equal_a_recount_from_raw_events(seed: int) -> None:
     assert_equal_answers(seed)
 
