@@ -37,7 +37,7 @@ OF_THE_MACHINE = (
 """Alerts that a full disk, another test at the same time, or the backlog after a scene may cause."""
 SETTINGS = (
     *("--batch.interval", "200ms", "--kafka.connect-timeout", "5s", "--log-format", "json"),
-    *("--window.size", "1s", "--time.bound", "1s", "--time.idle-timeout", "2s"),
+    *("--window.size", "1s", "--time.bound", "1s", "--time.idle-timeout", "10s"),
 )
 
 
