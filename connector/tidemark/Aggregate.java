@@ -32,6 +32,29 @@ record Aggregate(String name, Join join, int input) implements Serializable {
             return this == FIRST || this == LAST;
         }
 
+        /** Joins two numbers. */
+        long of(long value, long other) {
+            return switch (this) {
+                case SUM -> value + other;
+                case MIN -> Math.min(value, other);
+                case MAX -> Math.max(value, other);
+                default -> throw new IllegalStateException();
+            };
+        }
+
+        /** Whether a text and its time take the place of others; texts have numbers, 0 for none. */
+        boolean replaces(long text, long time, long otherText, long otherTime, TextNumbers texts) {
+            if (text == 0 || text == otherText && time == otherTime) {
+                return false;
+            }
+            int sign = this == FIRST ? 1 : -1;
+            int order = otherText == 0 ? -sign : Long.compare(time, otherTime);
+            if (order == 0) {
+                order = texts.text((int) text).compareTo(texts.text((int) otherText));
+            }
+            return sign * order < 0;
+        }
+
         /** Whether a joined number stands for null. */
         boolean isNull(long value) {
             return this != SUM && value == neutral;

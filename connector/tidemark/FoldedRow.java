@@ -50,6 +50,10 @@ final class FoldedRow {
         row.update(spec.aggregateOrdinal(aggregate), UTF8String.fromBytes(bytes));
     }
 
+    void putSketch(int key, Sketch sketch) {
+        row.update(spec.sketchOrdinal(key), sketch.bytes());
+    }
+
     void putRejected(InternalRow fields) {
         row.update(FoldSpec.FOLDED_REJECTED, fields);
     }

@@ -99,23 +99,20 @@ final class GroupTable {
 
     /** Joins the text with a number, 0 for none, like {@link #join}; {@code texts} has given the numbers. */
     void joinTexts(int aggregate, long[] numbers, long[] times, int[] rows, int count, int[] places, TextNumbers texts) {
-        int sign = joins.get(aggregate) == Aggregate.Join.FIRST ? 1 : -1;
+        Aggregate.Join join = joins.get(aggregate);
         for (int index = 0; index < count; index++) {
             long number = numbers[rows[index]];
-            int place = places[index] + offsets[aggregate];
-            if (number == 0 || number == cells[place] && times[rows[index]] == cells[place + 1]) {
-                continue;
-            }
             long time = times[rows[index]];
-            int order = cells[place] == 0 ? -sign : Long.compare(time, cells[place + 1]);
-            if (order == 0) {
-                order = texts.text((int) number).compareTo(texts.text((int) cells[place]));
-            }
-            if (sign * order < 0) {
+            int place = places[index] + offsets[aggregate];
+            if (join.replaces(number, time, cells[place], cells[place + 1], texts)) {
                 cells[place] = number;
                 cells[place + 1] = time;
             }
         }
+    }
+
+    int size() {
+        return size;
     }
 
     /** Returns the place of the first group after a place (-1 for the first of all), or -1. */

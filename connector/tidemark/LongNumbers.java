@@ -48,6 +48,17 @@ final class LongNumbers {
         return lastNumber;
     }
 
+    int size() {
+        return size;
+    }
+
+    /** Forgets all values, and keeps the room for them. */
+    void clear() {
+        Arrays.fill(slots, 0);
+        size = 0;
+        lastNumber = -1;
+    }
+
     long value(int number) {
         return values[number];
     }

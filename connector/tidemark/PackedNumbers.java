@@ -77,6 +77,11 @@ final class PackedNumbers {
         return bySet[number * sets + set];
     }
 
+    /** Returns how many numbers {@link #packedOfSet} has. */
+    int ofSetsCount() {
+        return ofSets.size();
+    }
+
     /** Returns the packed number of the groups of a set. */
     long packedOfSet(int number) {
         return ofSets.value(number);

@@ -4,20 +4,21 @@ import java.util.Arrays;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The rows of one record: one for each set of events that it belongs to, and one if it is rejected. A record that may be
- * late has a row for each set, with its step and time, and one with its fields: the driver takes one or the other.
+ * The rows of one record: one for each output of events that it belongs to, and one if it is rejected. A record that may be
+ * late has a row for each output, with its step and time, and one with its fields: the driver takes one or the other.
  */
 final class RecordRows {
     private final FoldSpec spec;
     private final boolean[] areTexts;
     private final int rejectedFields;
-    /** The sets in which each record is a group of its own, and their rows. */
-    private final int[] sets;
+    /** The outputs in which each record is a group of its own, and their rows. */
+    private final int[] events;
     private final FoldedRow[] ofEvents;
     private final FoldedRow ofRejected;
-    /** By set, and at the end the row with the fields: the rows of a record that may be late. */
+    /** By output, and at the end the row with the fields: the rows of a record that may be late. */
     private final FoldedRow[] doubtful;
     private final InternalRow[] ready;
     private int count;
@@ -27,12 +28,12 @@ final class RecordRows {
         this.spec = spec;
         areTexts = spec.areTexts(judged);
         rejectedFields = ((StructType) judged.fields()[FoldSpec.REJECTED].dataType()).length();
-        sets = IntStream.range(0, spec.sets().size()).filter(set -> spec.sets().get(set).isOfEvents()).toArray();
-        ofEvents = Arrays.stream(sets).mapToObj(set -> new FoldedRow(spec, folded, set)).toArray(FoldedRow[]::new);
+        int all = spec.outputs().size();
+        events = IntStream.range(0, all).filter(output -> spec.sets().get(spec.outputs().get(output).set()).isOfEvents()).toArray();
+        ofEvents = Arrays.stream(events).mapToObj(output -> new FoldedRow(spec, folded, output)).toArray(FoldedRow[]::new);
         ofRejected = new FoldedRow(spec, folded, FoldSpec.REJECTED_RECORD);
-        int all = spec.sets().size();
         doubtful = new FoldedRow[spec.arrival() == null ? 0 : all + 1];
-        Arrays.setAll(doubtful, set -> new FoldedRow(spec, folded, set < all ? set : FoldSpec.REJECTED_RECORD));
+        Arrays.setAll(doubtful, output -> new FoldedRow(spec, folded, output < all ? output : FoldSpec.REJECTED_RECORD));
         ready = new InternalRow[all + 1];
     }
 
@@ -48,10 +49,11 @@ final class RecordRows {
     void begin(InternalRow record, PackedNumbers packed, int number, long step) {
         given = 0;
         count = 0;
-        for (int index = 0; index < sets.length; index++) {
-            int ofSet = packed.ofSet(sets[index], number);
+        for (int index = 0; index < events.length; index++) {
+            Output output = spec.outputs().get(events[index]);
+            int ofSet = packed.ofSet(output.set(), number);
             if (ofSet != PackedNumbers.NOT_COUNTED) {
-                putEvent(ofEvents[index], spec.sets().get(sets[index]), record, packed.packedOfSet(ofSet));
+                putEvent(ofEvents[index], output, record, packed.packedOfSet(ofSet));
                 ready[count++] = ofEvents[index].row();
             }
         }
@@ -70,12 +72,12 @@ final class RecordRows {
         given = 0;
         count = 0;
         long packed = record.getLong(FoldSpec.PACKED);
-        int all = spec.sets().size();
+        int all = spec.outputs().size();
         boolean isCounted = spec.check(packed) <= spec.lastCounted();
-        for (int set = 0; isCounted && set < all; set++) {
-            putEvent(doubtful[set], spec.sets().get(set), record, packed);
-            doubtful[set].putArrival(step, time);
-            ready[count++] = doubtful[set].row();
+        for (int output = 0; isCounted && output < all; output++) {
+            putEvent(doubtful[output], spec.outputs().get(output), record, packed);
+            doubtful[output].putArrival(step, time);
+            ready[count++] = doubtful[output].row();
         }
         doubtful[all].put(packed, 1);
         doubtful[all].putRejected(record.getStruct(FoldSpec.REJECTED, rejectedFields));
@@ -90,12 +92,17 @@ final class RecordRows {
         return hasFields && (spec.arrival() == null || spec.check(record.getLong(FoldSpec.PACKED)) > spec.arrival().lastTimed());
     }
 
-    private void putEvent(FoldedRow row, KeySet set, InternalRow record, long packed) {
+    private void putEvent(FoldedRow row, Output output, InternalRow record, long packed) {
         row.put(packed, 1);
-        for (int key : set.keys()) {
+        for (int key : output.keys()) {
             row.putKey(key, key(record, key));
         }
-        for (int aggregate : set.aggregates()) {
+        for (int key : output.sketched()) {
+            Sketch sketch = new Sketch();
+            sketch.add((UTF8String) key(record, key));
+            row.putSketch(key, sketch);
+        }
+        for (int aggregate : output.aggregates()) {
             int ordinal = spec.inputOrdinal(aggregate);
             Aggregate.Join join = spec.aggregates().get(aggregate).join();
             if (join.isOfText()) {

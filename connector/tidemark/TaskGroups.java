@@ -7,6 +7,7 @@ import java.util.Objects;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * The groups of a task's records, with the dictionaries of their keys.
@@ -16,12 +17,16 @@ import org.apache.spark.sql.types.StructType;
  */
 final class TaskGroups {
     private final FoldSpec spec;
+    private final TaskMemory memory;
+    private final Hashing hashing;
     private final int block;
     private final PackedNumbers packed;
     /** By key; null for the position of a record. */
     private final TextNumbers[] texts;
     /** By set, and by key after the first: the numbers of the combinations with the keys before it. */
     private final LongNumbers[][] combinations;
+    /** By set: room for {@link #codes}. */
+    private final int[][] keyCodes;
     /** By set; null for sets of events. */
     private final GroupTable[] tables;
     private final LongNumbers ages;
@@ -51,7 +56,8 @@ final class TaskGroups {
     TaskGroups(FoldSpec spec, StructType judged, TaskMemory memory) {
         this.spec = spec;
         block = spec.limits().block();
-        Hashing hashing = new Hashing(spec.limits().hashMask());
+        this.memory = memory;
+        hashing = new Hashing(spec.limits().hashMask());
         int sets = spec.sets().size();
         packed = new PackedNumbers(spec, memory, hashing, block);
         texts = new TextNumbers[spec.keys()];
@@ -60,9 +66,11 @@ final class TaskGroups {
             texts[key] = areTexts[key] ? new TextNumbers(memory, hashing, block) : null;
         }
         combinations = new LongNumbers[sets][];
+        keyCodes = new int[sets][];
         tables = new GroupTable[sets];
         for (int index = 0; index < sets; index++) {
             KeySet set = spec.sets().get(index);
+            keyCodes[index] = new int[set.keys().length];
             combinations[index] = new LongNumbers[set.isOfEvents() ? 0 : Math.max(0, set.keys().length - 1)];
             Arrays.setAll(combinations[index], key -> new LongNumbers(memory, hashing, block));
             List<Aggregate.Join> joins = Arrays.stream(set.aggregates()).mapToObj(each -> spec.aggregates().get(each).join()).toList();
@@ -204,18 +212,39 @@ final class TaskGroups {
         return set < tables.length ? tables[set] : statistics;
     }
 
-    /** Puts the texts of a group's keys. */
-    void putKeys(int set, int code, FoldedRow row) {
-        int[] own = spec.sets().get(set).keys();
+    /** Returns by key of a set what stands for its texts in a group; valid until the next call for the set. */
+    int[] codes(int set, int code) {
+        int[] found = keyCodes[set];
         int rest = code;
-        for (int index = own.length - 1; index > 0; index--) {
+        for (int index = found.length - 1; index > 0; index--) {
             long pair = combinations[set][index - 1].value(rest);
-            row.putKey(own[index], texts[own[index]].text((int) pair));
+            found[index] = (int) pair;
             rest = (int) (pair >>> 32);
         }
-        if (own.length > 0) {
-            row.putKey(own[0], texts[own[0]].text(rest));
+        if (found.length > 0) {
+            found[0] = rest;
         }
+        return found;
+    }
+
+    /** Returns a text of a key; null for 0. */
+    UTF8String text(int key, int code) {
+        return texts[key].text(code);
+    }
+
+    /** Puts an aggregate of a group, which is one of its table's. */
+    void put(int aggregate, GroupTable table, int place, int ofTable, FoldedRow row) {
+        long value = table.aggregate(place, ofTable);
+        if (valueTexts[aggregate] == null) {
+            row.putAggregate(aggregate, value);
+        } else {
+            row.putText(aggregate, valueTexts[aggregate].text((int) value), table.time(place, ofTable));
+        }
+    }
+
+    /** Makes room for a number of longs. */
+    LongNumbers newNumbers(int room) {
+        return new LongNumbers(memory, hashing, room);
     }
 
     /** Returns the numbers of the texts of an aggregate; null for one of numbers. */

@@ -61,8 +61,8 @@ class FoldPlan:
         self.groupings = found = groupings(policy.consumers)
         self._policy = policy
         self._records = RecordColumns(schemas, policy, partitions, found, to_pseudonym, erased)
-        self._grouped = GroupedRecords(found, policy.consumers, by_arrival=policy.by_arrival)
-        names = [*found.keys, c.RECORDS, c.MAX_EVENT_TIME, c.AGE_MS]
+        self._grouped = GroupedRecords(found, policy.consumers, partitions, by_arrival=policy.by_arrival)
+        names = [*found.keys, *found.sketches, c.RECORDS, c.MAX_EVENT_TIME, c.AGE_MS]
         of_arrival = [F.col(STEP), F.col(c.TIME)] if policy.by_arrival else []
         group = [F.col(c.GROUPING), F.col(GROUP), boxed()]
         self._packed = Selection([*group, *map(F.col, names), *self._grouped.part_columns, *of_arrival])
@@ -70,7 +70,7 @@ class FoldPlan:
         self._unpacked = Selection([F.col(c.GROUPING), *numbers, *field_columns(f"{REJECTED}[0]"), *unchanged])
         kind = F.lit(REJECTED_RECORD).alias(c.GROUPING)
         self._rejected = [F.col(POSITION), kind, *numbers, *field_columns(REJECTED)]
-        self._ages, self._age_sums = statistic_columns(found.keys)
+        self._ages, self._age_sums = statistic_columns(found)
 
     def adapted(
         self, schemas: EventSchemas, policy: Policy, partitions: int, erased: ErasedRecords | None
@@ -102,7 +102,7 @@ class FoldPlan:
 
     def sample(self, records: DataFrame, context: BatchContext) -> Sample:
         """Returns the share of rejected records and the bytes of rows among the first records."""
-        return sample_of(self.keyed(records, context), self._grouped.rows_of_sets, len(self._grouped.part_names))
+        return sample_of(self.keyed(records, context), self._grouped.rows_of_outputs, len(self._grouped.part_names))
 
     def mark_duplicates(self, keyed: DataFrame, positions: Longs) -> DataFrame:
         """Returns the first half with the records at `positions` as duplicates; they still move the watermark."""

@@ -31,7 +31,7 @@ class BatchStamp(NamedTuple):
 
 
 def without_sketches(consumers: Sequence[Consumer]) -> list[Consumer]:
-    """Returns the consumers whose panes executors can write: sketches are created on the driver only."""
+    """Returns the consumers whose panes executors can write: the driver writes those with sketches."""
     return [consumer for consumer in consumers if all(not part.join.is_sketch for part in consumer.parts)]
 
 

@@ -19,7 +19,7 @@ from tidemark.pipeline.event_time.policy import Consumer
 from tidemark.pipeline.event_time.reports import PANE_KEYS
 from tidemark.pipeline.event_time.user_totals import UserTotals
 from tidemark.pipeline.event_time.windows.base import Windows
-from tidemark.pipeline.fold.grouping_sets import Groupings
+from tidemark.pipeline.fold.grouping_sets import SKETCH_OF, Groupings, sketched_keys
 from tidemark.pipeline.fold.rejected_fields import USER
 from tidemark.pipeline.measures import PARTS, Join, Part
 from tidemark.pipeline.sketches import sketch_of
@@ -99,8 +99,8 @@ def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
         {
             c.PANE_START: pane,
             **{consumer.stored(name): rows[name] for name in (*stored_keys(consumer), *position)},
-            **{part.fold: rows[part.fold] for part in _sketched(consumer)},
-            **{part.name: rows[part.folded] for part in consumer.parts if not part.join.is_sketch},
+            **{part.fold: rows[part.fold] for part in _of_values(consumer)},
+            **{part.name: rows[_column(part)] for part in consumer.parts if part not in _of_values(consumer)},
             c.LATE_EVENTS: pc.if_else(is_late, rows[c.RECORDS], 0),
             **({c.WATERMARK: rows[c.WATERMARK]} if c.WATERMARK in rows.column_names else {}),
         }
@@ -109,19 +109,26 @@ def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
 
 def _columns_read(consumer: Consumer) -> set[str]:
     """Returns the columns of a fold that a consumer's panes are made of; only some folds have all of them."""
-    parts = {part.fold if part.join.is_sketch else part.folded for part in consumer.parts}
+    parts = {part.fold if part in _of_values(consumer) else _column(part) for part in consumer.parts}
     own = {c.GROUPING, c.CHECK, c.FLAGS, c.PANE_START, c.RECORDS, c.WATERMARK, c.RECORD_POSITION}
     return {*own, *stored_keys(consumer), *parts}
 
 
 def stored_keys(consumer: Consumer) -> list[str]:
     """Returns the keys of a consumer's fold that its panes may have: measures of texts have them in their parts."""
-    return [key for key in consumer.fold_keys if not key.startswith(TEXT_OF)]
+    sketched = sketched_keys(consumer)
+    return [key for key in consumer.fold_keys if not key.startswith(TEXT_OF) and key not in sketched]
 
 
-def _sketched(consumer: Consumer) -> list[Part]:
-    """Returns the parts that are sketches, which are made of their column of a fold."""
-    return [part for part in consumer.parts if part.join.is_sketch]
+def _of_values(consumer: Consumer) -> list[Part]:
+    """Returns the parts that are sketches or lists of the values in a column of a fold."""
+    sketched = sketched_keys(consumer)
+    return [part for part in consumer.parts if part.join.is_sketch and part.fold not in sketched]
+
+
+def _column(part: Part) -> str:
+    """Returns the column of a fold that has a part."""
+    return f"{SKETCH_OF}{part.fold}" if part.join.is_sketch else part.folded
 
 
 def _sketch_of(
@@ -149,7 +156,7 @@ def _sketch_of(
 
 def _with_own_sketches(rows: pa.Table, consumer: Consumer) -> pa.Table:
     """Replaces the values in rows of one event each by sketches."""
-    for part in _sketched(consumer):
+    for part in _of_values(consumer):
         if part.join is Join.PATH:
             columns = (rows[name].to_pylist() for name in (part.fold, c.EVENTS, *_ORDER))
             paths = [_sketch_of(part, *([value] for value in row)) for row in zip(*columns, strict=True)]
@@ -159,13 +166,13 @@ def _with_own_sketches(rows: pa.Table, consumer: Consumer) -> pa.Table:
         sketches = [_sketch_of(part, [value], [1]) for value in encoded.dictionary.to_pylist()]
         sketch = pc.take(pa.array(sketches, pa.binary()), encoded.indices)
         rows = rows.append_column(part.name, sketch)
-    return rows.drop_columns([part.fold for part in _sketched(consumer) if part.fold.startswith(TEXT_OF)])
+    return rows.drop_columns([part.fold for part in _of_values(consumer) if part.fold.startswith(TEXT_OF)])
 
 
 def _added_up(rows: pa.Table, consumer: Consumer) -> pa.Table:
     """Adds up rows that differ only in keys that the panes of `consumer` lack; values of a sketch become one."""
     by = [c.PANE_START, *consumer.pane_keys, *({c.WATERMARK} & {*rows.column_names})]
-    sketched = _sketched(consumer)
+    sketched = _of_values(consumer)
     functions = {part.name: part.join.value for part in consumer.parts if not part.join.is_sketch}
     functions |= {c.LATE_EVENTS: "sum"}
     order = _ORDER if consumer.folds_events else ()

@@ -149,8 +149,8 @@ def folded(records: Sequence[Record], which: range, lane: Lane, partitions: int)
         arrival = {STEP: lane.step, c.TIME: record.time} if may_be_late else {}
         if is_counted(check):
             counts = {c.PAGE_VIEWS: 1, c.CLICKS: 0, c.EVENTS: 1, c.FIRST_TIME: record.time, c.LAST_TIME: record.time}
-            for grouping, keys in enumerate(groups.sets):
-                user = {c.USER_ID: name_of(index)} if c.USER_ID in keys else {}
+            for grouping, output in enumerate(groups.outputs):
+                user = {c.USER_ID: name_of(index)} if c.USER_ID in output.rows.keys else {}
                 yield {c.GROUPING: grouping, **user, **counts, **row, **arrival}
         if may_be_late:
             yield {**letter, **arrival, c.AGE_MS: 0}

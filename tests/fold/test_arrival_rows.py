@@ -26,7 +26,7 @@ from tests.fold.test_grouped_records import (
     ORDERS,
     TEXTS,
     age,
-    random_sets,
+    random_groups,
     rows_of,
     spec_of,
 )  # fmt: skip
@@ -38,8 +38,10 @@ from tidemark.pipeline.event_time.checks import Check
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.fold.arrival_spec import RISE, arrival_spec, rises_of, unsettled_of
 from tidemark.pipeline.fold.grouped_records import REJECTED_RECORD, fold_records
+from tidemark.pipeline.fold.grouping_sets import SKETCH_OF
 from tidemark.pipeline.runtime.spark import spark_session
 from tidemark.pipeline.settings.model import SparkSettings
+from tidemark.pipeline.sketches import estimate
 
 pytestmark = pytest.mark.jvm
 
@@ -59,7 +61,7 @@ def spark() -> SparkSession:
 def test_doubtful_records_and_rises_are_those_of_a_slow_recount(spark: SparkSession, case: int) -> None:
     chance = Random(SEED + case)
     policy, state = random_policy(chance), random_state(chance)
-    records, spec = random_records(chance, 300), spec_of(random_sets(chance))
+    records, spec = random_records(chance, 300), spec_of(*random_groups(chance))
     last = chance.choice([160, rules.NEVER])  # some records arrived later, by a clock that is ahead
     doubtful, certain, rises, steps, unsettled = recounted(records, state, policy, last)
     assert case != 0 or (doubtful and certain)
@@ -82,21 +84,23 @@ def test_doubtful_records_and_rises_are_those_of_a_slow_recount(spark: SparkSess
 
 
 def assert_doubtful(rows: pa.Table, doubtful: Sequence[tuple[Judged, int]], spec: Mapping[str, Any]) -> None:
-    """Compares the rows of records that may be late: one with fields for each, and one for each set that counts it."""
+    """Compares the rows of records that may be late: one with fields for each, and one for each output."""
     given = rows.filter(pc.and_(rows["time"].is_valid(), pc.not_equal(rows["grouping"], RISE)))
     fields = [row for row in given.to_pylist() if row["grouping"] == REJECTED_RECORD]
     expected = [(each["packed"], step, each["happened"], each["value"]) for each, step in doubtful]
     assert sorted((row["packed"], row["step"], row["time"], row["rejected"]["value"]) for row in fields) == sorted(
         expected
     )
-    for index, key_set in enumerate(spec["sets"]):
-        names = [KEYS[key] for key in key_set["keys"]]
-        sums = [AGGREGATES[aggregate] for aggregate in key_set["aggregates"]]
-        of_set = [row for row in given.to_pylist() if row["grouping"] == index]
+    for index, output in enumerate(spec["outputs"]):
+        names, sketched = ([KEYS[key] for key in output[kind]] for kind in ("keys", "sketched"))
+        sums = [AGGREGATES[aggregate] for aggregate in output["aggregates"]]
+        of_output = [row for row in given.to_pylist() if row["grouping"] == index]
         found = [(row["packed"], row["step"], row["time"], row["records"], *(row[name] for name in names),
-                  *(row[each["name"]] for each in sums)) for row in of_set]  # fmt: skip
+                  *(estimate(row[f"{SKETCH_OF}{name}"]) for name in sketched), *(row[each["name"]] for each in sums))
+                 for row in of_output]  # fmt: skip
         counted = [(each, step) for each, step in doubtful if check_of(each) <= Check.PARTLY_LATE]
         wanted = [(each["packed"], step, each["happened"], 1, *(each[name] for name in names),
+                   *(int(bool(each[name])) for name in sketched),
                    *(value_of(each, aggregate) for aggregate in sums)) for each, step in counted]  # fmt: skip
         assert sorted(found, key=repr) == sorted(wanted, key=repr)
 

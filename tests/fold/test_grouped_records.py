@@ -1,6 +1,6 @@
 """The operator returns the groups of a plain Spark query, whatever it is limited to."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from random import Random
 from typing import Any, Final
@@ -13,14 +13,17 @@ from pyspark.sql import functions as F
 from tests.support.brief_java import BRIEF_DRIVER
 from tests.support.seeds import SEED
 from tidemark.pipeline.fold.grouped_records import REJECTED_RECORD, STATISTICS, fold_records
+from tidemark.pipeline.fold.grouping_sets import SKETCH_OF
 from tidemark.pipeline.runtime.spark import spark_session
 from tidemark.pipeline.settings.model import SparkSettings
+from tidemark.pipeline.sketches import estimate, merged
 
 pytestmark = pytest.mark.jvm
 
 CHECKS, FLAG_BITS, LAST_COUNTED = 21, 3, 1
 TEXTS: Final = ("page", "source", "user")
 KEYS: Final = (*TEXTS, "position")
+SKETCHES: Final = [f"{SKETCH_OF}{name}" for name in TEXTS]
 NUMBERS: Final = ("time", "click", "price")
 LABELS: Final = ("label", "mark")
 INPUTS: Final = (*NUMBERS, *LABELS)
@@ -43,14 +46,23 @@ POOL: Final = (
     *(b"x" * 5_000, b"x" * 4_999 + b"y", b"y" + b"x" * 4_999),
 )
 LIMITS: Final[Sequence[Mapping[str, int]]] = (
-    {},
-    {"block": 1},
+    {"joined": 3},
+    {"block": 1, "joined": 1},
     {"block": 7, "bytes": 0},
     {"block": 2, "bytes": 60_000},
     {"hash_mask": 0},
     {"hash_mask": -(2**63), "block": 5},
 )
-ALL_RECORDS: Final = {"of_events": False, "flag_mask": 0, "readers": [{"wanted": 0, "barred": 0}], "aggregates": []}
+ALL_RECORDS: Final = {
+    "sketched": [],
+    "flag_mask": 0,
+    "readers": [{"wanted": 0, "barred": 0}],
+    "aggregates": [],
+    "pane_ms": 0,
+    "shift_ms": 0,
+}
+"""An output that counts all records of the fold's panes."""
+PANES: Final = {"radix": 512 * CHECKS << FLAG_BITS, "ms": 1_000, "shift_ms": 300}
 Row = tuple[Any, ...]
 
 
@@ -62,7 +74,7 @@ def spark() -> SparkSession:
 @pytest.mark.parametrize("case", range(6))
 def test_groups_statistics_and_rejected_records_are_those_of_a_plain_query(spark: SparkSession, case: int) -> None:
     chance = Random(SEED + case)
-    judged, spec = judged_records(spark, chance, 400), spec_of(random_sets(chance))
+    judged, spec = judged_records(spark, chance, 400), spec_of(*random_groups(chance))
     expected = rows_of(plain_query(judged, spec))
     for limits in (LIMITS[case], chance.choice(LIMITS)):
         assert rows_of(fold_records(judged, {**spec, "limits": limits})) == expected
@@ -70,7 +82,12 @@ def test_groups_statistics_and_rejected_records_are_those_of_a_plain_query(spark
 
 def test_values_that_occur_once_and_long_texts_need_no_more_memory_than_there_is(spark: SparkSession) -> None:
     """A task has a million texts of 20 bytes, or 900 of a megabyte, about as much as Java's heap."""
-    spec = spec_of([{**ALL_RECORDS, "keys": [0, 2], "aggregates": [0, 3, 4]}, {**ALL_RECORDS, "keys": [2]}])
+    outputs = [
+        {**ALL_RECORDS, "set": 0, "keys": [0, 2], "aggregates": [0, 3, 4]},
+        {**ALL_RECORDS, "set": 1, "keys": [2]},
+        {**ALL_RECORDS, "set": 1, "keys": [], "sketched": [2]},
+    ]
+    spec = spec_of([[0, 2], [2]], outputs)
     for count, padding in ((1_000_000, 20), (900, 1_000_000)):
         columns = {"page": f"'{'x' * 30}'", "source": "null", "user": f"concat(repeat('x', {padding}), id)"}
         rows = spark.range(0, count, 1, 1).select(
@@ -85,31 +102,51 @@ def test_values_that_occur_once_and_long_texts_need_no_more_memory_than_there_is
         if count == 1_000_000:  # Spark's own aggregation is in the same task, and needs memory, too
             groups = groups.groupBy("grouping", "user").agg(F.sum("records").alias("records"))
         found = groups.groupBy("grouping").agg(F.count("user").alias("users"), F.sum("records").alias("records"))
-        assert {tuple(row) for row in found.collect()} == {(0, count, count), (1, count, count), (STATISTICS, 0, count)}
+        assert {tuple(row) for row in found.collect()} == {
+            *((0, count, count), (1, count, count), (2, 0, count), (STATISTICS, 0, count))
+        }
 
 
-def spec_of(sets: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def spec_of(sets: Iterable[Sequence[int]], outputs: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "keys": len(KEYS),
         "aggregates": AGGREGATES,
-        "sets": [*sets],
+        "sets": [{"keys": [*keys], "of_events": 3 in keys} for keys in sets],
+        "outputs": [*outputs],
+        "panes": PANES,
         "flag_bits": FLAG_BITS,
         "checks": CHECKS,
         "last_counted": LAST_COUNTED,
     }
 
 
-def random_sets(chance: Random) -> Iterator[dict[str, Any]]:
-    """Yields sets of keys of which one is empty, one has all keys, and one is of events."""
+def random_groups(chance: Random) -> tuple[list[list[int]], list[dict[str, Any]]]:
+    """Returns sets of keys, of which one is empty, one has all keys, and one is of events; and outputs of each."""
     some = [sorted(chance.sample(range(len(TEXTS)), chance.randint(1, 2))) for _ in range(2)]
-    for keys in ([], [0, 1, 2], [2, 3], *some):
-        aggregates = sorted(chance.sample(range(len(AGGREGATES)), chance.randint(0, len(AGGREGATES))))
-        readers = [
-            {"wanted": chance.choice([0, 0, 1, 4]), "barred": chance.choice([0, 0, 2])}
-            for _ in range(chance.randint(1, 2))
-        ]
-        mask = reduce(int.__or__, (reader["wanted"] | reader["barred"] for reader in readers))
-        yield {"keys": keys, "of_events": 3 in keys, "readers": readers, "flag_mask": mask, "aggregates": aggregates}
+    sets = [[], [0, 1, 2], [2, 3], *some]
+    outputs = list[dict[str, Any]]()
+    for index, keys in enumerate(sets):
+        outputs += [random_output(chance, index, keys) for _ in range(1 if 3 in keys else chance.randint(1, 3))]
+    return sets, outputs
+
+
+def random_output(chance: Random, index: int, keys: Sequence[int]) -> dict[str, Any]:
+    is_whole = 3 in keys or chance.random() < 0.3
+    own = keys if is_whole else sorted(chance.sample(keys, chance.randint(0, len(keys))))
+    rest = [key for key in keys if key not in own]
+    readers = [
+        {"wanted": chance.choice([0, 0, 1, 4]), "barred": chance.choice([0, 0, 2])} for _ in range(chance.randint(1, 2))
+    ]
+    return {
+        "set": index,
+        "keys": [*own],
+        "sketched": sorted(chance.sample(rest, chance.randint(0, len(rest)))),
+        "readers": readers,
+        "flag_mask": reduce(int.__or__, (reader["wanted"] | reader["barred"] for reader in readers)),
+        "aggregates": sorted(chance.sample(range(len(AGGREGATES)), chance.randint(0, len(AGGREGATES)))),
+        "pane_ms": 0 if is_whole else chance.choice([0, 1_000, 3_000, 60_000]),
+        "shift_ms": chance.choice([300, 1_300, 2_300]),
+    }
 
 
 def judged_records(spark: SparkSession, chance: Random, count: int) -> DataFrame:
@@ -160,12 +197,11 @@ def plain_query(judged: DataFrame, spec: Mapping[str, Any]) -> DataFrame:
         copy(STATISTICS, age_ms=rough_age()),
         F.when(F.col("rejected").isNotNull(), copy(REJECTED_RECORD, rejected=F.col("rejected"))),
     ]
-    for index, key_set in enumerate(spec["sets"]):
-        keys = {KEYS[key]: F.col(KEYS[key]) for key in key_set["keys"]}
-        seen = F.col("packed").bitwiseAND(~(2**FLAG_BITS - 1 & ~key_set["flag_mask"]))
-        readers = reduce(Column.__or__, map(is_of, key_set["readers"]))
-        copies.append(F.when(is_counted & readers, copy(index, packed=seen, **keys)))
-    rows = judged.select(F.explode(F.array(*copies)).alias("copy"), "moving", *INPUTS).where("copy IS NOT NULL")
+    for index, output in enumerate(spec["outputs"]):
+        keys = {KEYS[key]: F.col(KEYS[key]) for key in output["keys"]}
+        readers = reduce(Column.__or__, map(is_of, output["readers"]))
+        copies.append(F.when(is_counted & readers, copy(index, packed=packed_of(output), **keys)))
+    rows = judged.select(F.explode(F.array(*copies)).alias("copy"), "moving", *TEXTS, *INPUTS).where("copy IS NOT NULL")
     sums = [F.count("*").alias("records")]
     for number, aggregate in enumerate(AGGREGATES):
         join, value_sql = aggregate["join"], INPUTS[aggregate["input"]]
@@ -173,14 +209,33 @@ def plain_query(judged: DataFrame, spec: Mapping[str, Any]) -> DataFrame:
             join, value_sql = ORDERS[join], AFTER_TIME.format(text=value_sql)
         value = F.expr(f"{join}({value_sql})")
         value = F.coalesce(value, F.lit(0)) if aggregate["join"] == "sum" else value
-        sets = [index for index, key_set in enumerate(spec["sets"]) if number in key_set["aggregates"]]
-        sums.append(F.when(F.col("copy.grouping").isin(sets), value).alias(aggregate["name"]))
+        sums.append(F.when(is_of_output(spec, "aggregates", number), value).alias(aggregate["name"]))
+    for key, name in enumerate(TEXTS):
+        sketch = F.expr(f"hll_sketch_agg(CAST(nullif({name}, '') AS BINARY), 12)")
+        sums.append(F.when(is_of_output(spec, "sketched", key), sketch).alias(f"{SKETCH_OF}{name}"))
     latest = F.when(F.col("copy.grouping") == STATISTICS, F.max("moving")).alias("max_event_time")
     return (
         rows.groupBy("copy")
         .agg(*sums, latest)
         .withColumns({name: F.col(f"copy.{name}") for name in ("grouping", "packed", "rejected", *KEYS, "age_ms")})
     )
+
+
+def is_of_output(spec: Mapping[str, Any], kind: str, number: int) -> Column:
+    """Condition: the row is of an output that has the aggregate or the sketch with this number."""
+    return F.col("copy.grouping").isin([index for index, each in enumerate(spec["outputs"]) if number in each[kind]])
+
+
+def packed_of(output: Mapping[str, Any]) -> Column:
+    """Returns the packed number without flags that an output does not distinguish, and with the start of its pane."""
+    seen = F.col("packed").bitwiseAND(~(2**FLAG_BITS - 1 & ~output["flag_mask"]))
+    if not output["pane_ms"]:
+        return seen
+    radix, fold_ms, fold_shift_ms = PANES.values()
+    start = F.floor(F.col("packed") / radix) * fold_ms - fold_shift_ms + output["shift_ms"]
+    start -= F.pmod(start, F.lit(output["pane_ms"])) + output["shift_ms"]
+    pane = ((start + fold_shift_ms) / fold_ms).cast("long")
+    return F.when(start < -fold_shift_ms, seen).otherwise(F.pmod(seen, F.lit(radix)) + pane * radix)
 
 
 def copy(grouping: int, **columns: Column) -> Column:
@@ -213,13 +268,25 @@ def rows_of(frame: DataFrame) -> dict[Row, Row]:
     for row in frame.withColumns(readable).drop("copy").toArrow().to_pylist():
         struct = row["rejected"]
         key = (row["grouping"], row["packed"], struct and tuple(struct.values()), row["age_ms"], *map(row.get, KEYS))
-        values = (row["records"], *(row[aggregate["name"]] for aggregate in AGGREGATES), row["max_event_time"])
+        names = ["records", *(aggregate["name"] for aggregate in AGGREGATES), "max_event_time", *SKETCHES]
+        values = tuple(row.get(name) for name in names)
         groups[key] = joined(groups[key], values) if key in groups else values
-    return groups
+    return {
+        key: tuple(
+            estimate(each) if isinstance(each, bytes) and number >= len(values) - len(SKETCHES) else each
+            for number, each in enumerate(values)
+        )
+        for key, values in groups.items()
+    }
 
 
 def joined(values: Row, others: Row) -> Row:
-    joins = ("sum", *(ORDERS.get(aggregate["join"], aggregate["join"]) for aggregate in AGGREGATES), "max")
-    functions: dict[str, Any] = {"sum": sum, "min": min, "max": max}
+    joins = (
+        "sum",
+        *(ORDERS.get(aggregate["join"], aggregate["join"]) for aggregate in AGGREGATES),
+        "max",
+        *["sketch"] * len(SKETCHES),
+    )
+    functions: dict[str, Any] = {"sum": sum, "min": min, "max": max, "sketch": merged}
     pairs = ([value for value in pair if value is not None] for pair in zip(values, others, strict=True))
     return tuple(functions[join](pair) if pair else None for join, pair in zip(joins, pairs, strict=True))

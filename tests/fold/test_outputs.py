@@ -94,7 +94,7 @@ def test_reports_with_the_same_rows_have_the_panes_that_each_has_alone(monkeypat
     consumers = (VIEWS, long, VISITS, *by_dimension, both)
     groups = groupings(consumers)
     some = [counted(1), counted(2), counted(2, "bob"), counted(3)]
-    rows = folded(*({**row, c.GROUPING: index} for index in range(len(groups.sets)) for row in some))
+    rows = folded(*({**row, c.GROUPING: index} for index in range(len(groups.outputs)) for row in some))
     for name in ("city", "plan"):
         rows = rows.append_column(f"dimension {name}", pa.array([name] * len(rows)))
     for watermark, computed in ((None, 5), (3 * MINUTE, 6)):  # then minute 1 is too late for the shorter windows only
@@ -103,6 +103,24 @@ def test_reports_with_the_same_rows_have_the_panes_that_each_has_alone(monkeypat
         made.clear()
         assert panes(rows, consumers, groups, 7, watermark).to_pylist() == pa.concat_tables(alone).to_pylist()
         assert len(made) == computed
+
+
+@pytest.mark.parametrize(
+    ("measures", "keys", "sketched"),
+    [
+        (["unique_users"], ("page_url",), ("user_id",)),
+        (["page_views"], ("page_url",), ()),
+        (["unique_users", "last_page_url"], ("page_url", "user_id"), ()),
+        (["unique_users", "sessions_begun"], ("page_url", "user_id"), ()),
+    ],
+)
+def test_sketches_are_made_by_tasks_unless_the_driver_adds_up_their_rows(
+    measures: list[str], keys: tuple[str, ...], sketched: tuple[str, ...]
+) -> None:
+    by = [] if "last_page_url" in measures else ["page_url"]
+    report = replace(VIEWS, keys=tuple(by), measures=tuple(measures), session_gap_ms=MINUTE)
+    (output,) = groupings([report]).outputs
+    assert (output.rows.keys, output.rows.sketched) == (keys, sketched)
 
 
 def test_an_event_is_late_for_sessions_if_its_own_window_had_fired() -> None:

@@ -18,7 +18,7 @@ from tidemark.pipeline.runtime.spark import spark_session
 from tidemark.pipeline.settings.model import SparkSettings
 
 pytestmark = pytest.mark.jvm
-GRID = Groupings((("user_id",),), 1_000, 0, ("flag",))
+GRID = Groupings((("user_id",),), (), 1_000, 0, ("flag",))
 PARTITIONS = 3
 GROUP = "pane long, partition int, check int, flag boolean"
 
