@@ -74,10 +74,9 @@ def as_table(lines: list[Line]) -> Table:
     """Returns the lines as a table for the terminal."""
     table = Table("events", "sent", "in the tables", "", title="Sent events and tables")
     for line in lines:
-        verdicts = {True: styled("equal", "green"), False: styled("DIFFERENT", "red"), None: ""}
-        table.add_row(
-            line.name, "" if line.sent is None else f"{line.sent:,}", f"{line.found:,}", verdicts[line.is_equal]
-        )
+        verdict = styled("equal", "green") if line.is_equal else styled("DIFFERENT", "red")
+        compared = ("", "") if line.sent is None else (f"{line.sent:,}", verdict)
+        table.add_row(line.name, compared[0], f"{line.found:,}", compared[1])
     return table
 
 
