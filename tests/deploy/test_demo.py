@@ -22,7 +22,7 @@ from tidemark.pipeline.errors import TidemarkError
 
 BEGINS: Final = re.compile(r"Dashboard +http://127\.0\.0\.1:(\d+)/ ")
 WINDOW: Final = re.compile(r"\[[\d-]{10} [\d:]{8}, [\d:]{8}\)")
-LINES: Final = 6
+LINES: Final = 5
 """The compared counts: events, users in windows, late events, and each kind of rejected record."""
 SHOWN: Final = (r'id="traffic-table"', "late", "malformed")
 
