@@ -79,7 +79,7 @@ def _demo(folder: Path, warehouse: Path, of_producer: Sequence[str]) -> int:
         _console.print(render(read_status(str(warehouse)), now_ms()), as_table(lines))
         show(verification, _console)
         _await_end(page)
-    return 0 if verification.is_sound and all(line.is_equal is not False for line in lines) else 1
+    return 0 if verification.is_sound and all(line.is_equal for line in lines) else 1
 
 
 def _produce_and_count(folder: Path, warehouse: Path, port: int, of_producer: Sequence[str]) -> Truth:

@@ -37,9 +37,9 @@ class Line:
     found: int
 
     @property
-    def is_equal(self) -> bool | None:
-        """Whether the tables have what was sent; None if nothing is compared."""
-        return None if self.sent is None else self.sent == self.found
+    def is_equal(self) -> bool:
+        """Whether the tables have what was sent, if that is known."""
+        return self.sent in (None, self.found)
 
 
 def check(truth: Truth, warehouse: str) -> list[Line]:

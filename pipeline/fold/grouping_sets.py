@@ -34,7 +34,7 @@ SKETCH_OF: Final = "sketch of "
 
 
 class OutputRows(NamedTuple):
-    """What distinguishes the rows of an output, beside panes and flags."""
+    """The groups that an output is made of, and the columns of its rows."""
 
     set: int
     """The index of the set of keys whose groups they are made of."""

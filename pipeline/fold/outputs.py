@@ -91,7 +91,7 @@ def _panes(rows: pa.Table, consumer: Consumer, batch: int, watermark: int | None
 def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
     """Returns the pane, keys and parts of a consumer's groups, and record positions if it folds events."""
     is_late = pc.is_in(rows[c.FLAGS], pa.array(groups.late(consumer), pa.int32()))
-    position = [c.RECORD_POSITION] if consumer.folds_events else []
+    position, of_values = [c.RECORD_POSITION] if consumer.folds_events else [], _of_values(consumer)
     pane, shift_ms, pane_ms = rows[c.PANE_START], consumer.shift_ms, consumer.pane_ms
     if not consumer.keeps_events:  # the consumer's panes are unions of the fold's
         pane = pc.subtract(pc.multiply(pc.divide(pc.add(pane, shift_ms), pane_ms), pane_ms), shift_ms)
@@ -99,8 +99,8 @@ def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
         {
             c.PANE_START: pane,
             **{consumer.stored(name): rows[name] for name in (*stored_keys(consumer), *position)},
-            **{part.fold: rows[part.fold] for part in _of_values(consumer)},
-            **{part.name: rows[_column(part)] for part in consumer.parts if part not in _of_values(consumer)},
+            **{part.fold: rows[part.fold] for part in of_values},
+            **{part.name: rows[_column(part)] for part in consumer.parts if part not in of_values},
             c.LATE_EVENTS: pc.if_else(is_late, rows[c.RECORDS], 0),
             **({c.WATERMARK: rows[c.WATERMARK]} if c.WATERMARK in rows.column_names else {}),
         }
@@ -109,7 +109,8 @@ def _counts(rows: pa.Table, consumer: Consumer, groups: Groupings) -> pa.Table:
 
 def _columns_read(consumer: Consumer) -> set[str]:
     """Returns the columns of a fold that a consumer's panes are made of; only some folds have all of them."""
-    parts = {part.fold if part in _of_values(consumer) else _column(part) for part in consumer.parts}
+    of_values = _of_values(consumer)
+    parts = {part.fold if part in of_values else _column(part) for part in consumer.parts}
     own = {c.GROUPING, c.CHECK, c.FLAGS, c.PANE_START, c.RECORDS, c.WATERMARK, c.RECORD_POSITION}
     return {*own, *stored_keys(consumer), *parts}
 
@@ -156,7 +157,8 @@ def _sketch_of(
 
 def _with_own_sketches(rows: pa.Table, consumer: Consumer) -> pa.Table:
     """Replaces the values in rows of one event each by sketches."""
-    for part in _of_values(consumer):
+    of_values = _of_values(consumer)
+    for part in of_values:
         if part.join is Join.PATH:
             columns = (rows[name].to_pylist() for name in (part.fold, c.EVENTS, *_ORDER))
             paths = [_sketch_of(part, *([value] for value in row)) for row in zip(*columns, strict=True)]
@@ -166,7 +168,7 @@ def _with_own_sketches(rows: pa.Table, consumer: Consumer) -> pa.Table:
         sketches = [_sketch_of(part, [value], [1]) for value in encoded.dictionary.to_pylist()]
         sketch = pc.take(pa.array(sketches, pa.binary()), encoded.indices)
         rows = rows.append_column(part.name, sketch)
-    return rows.drop_columns([part.fold for part in _of_values(consumer) if part.fold.startswith(TEXT_OF)])
+    return rows.drop_columns([part.fold for part in of_values if part.fold.startswith(TEXT_OF)])
 
 
 def _added_up(rows: pa.Table, consumer: Consumer) -> pa.Table:

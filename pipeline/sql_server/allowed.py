@@ -18,7 +18,7 @@ _CATALOGS: Final = ("pg_catalog", "information_schema", "postgres", "information
 """Schemas that describe the views; the last two are ours (`catalog.py`)."""
 _TABLE_FUNCTIONS: Final = ("generate_series", "generate_subscripts", "range", "string_to_array", "unnest")
 _TABLES: Final = ('"tables"', "")
-"""What DuckDB makes of SHOW TABLES: the name and the schema."""
+"""Name and schema of the table in DuckDB's parse of SHOW TABLES."""
 _REFUSED: Final = "only SELECT, SHOW, DESCRIBE and EXPLAIN are allowed: this end point is read-only"
 
 

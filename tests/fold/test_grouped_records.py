@@ -271,13 +271,13 @@ def rows_of(frame: DataFrame) -> dict[Row, Row]:
         names = ["records", *(aggregate["name"] for aggregate in AGGREGATES), "max_event_time", *SKETCHES]
         values = tuple(row.get(name) for name in names)
         groups[key] = joined(groups[key], values) if key in groups else values
-    return {
-        key: tuple(
-            estimate(each) if isinstance(each, bytes) and number >= len(values) - len(SKETCHES) else each
-            for number, each in enumerate(values)
-        )
-        for key, values in groups.items()
-    }
+    return {key: estimated(values) for key, values in groups.items()}
+
+
+def estimated(values: Row) -> Row:
+    """Returns the values of a group, with the counts of its sketches, which are last."""
+    first = len(values) - len(SKETCHES)
+    return (*values[:first], *(sketch and estimate(sketch) for sketch in values[first:]))
 
 
 def joined(values: Row, others: Row) -> Row:
