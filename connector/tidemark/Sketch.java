@@ -10,9 +10,9 @@ final class Sketch {
 
     private final HllSketch values = new HllSketch(LG_K, TgtHllType.HLL_8);
 
-    /** Adds a text; null and the empty text are none. */
+    /** Adds a text; null is none, and the library ignores empty texts. */
     void add(UTF8String text) {
-        if (text != null && text.numBytes() > 0) {
+        if (text != null) {
             values.update(text.getBytes());
         }
     }

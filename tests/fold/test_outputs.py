@@ -123,6 +123,12 @@ def test_sketches_are_made_by_tasks_unless_the_driver_adds_up_their_rows(
     assert (output.rows.keys, output.rows.sketched) == (keys, sketched)
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_panes_of_shared_rows_divide_those_of_all_their_readers(order: int) -> None:
+    (output,) = groupings([VIEWS, replace(VIEWS, name="long", windows=Grid(6 * MINUTE, 6 * MINUTE))][::order]).outputs
+    assert (output.pane_ms, output.shift_ms) == (2 * MINUTE, 0)
+
+
 def test_an_event_is_late_for_sessions_if_its_own_window_had_fired() -> None:
     fired = flag("<= watermark")
     rows = folded(counted(2, flags=fired, records=3), counted(3, "bob", records=2))
