@@ -222,11 +222,19 @@ def _of_writers(cast: Cast, writers: list[Writer]) -> Iterator[str]:
 
 
 def _of_the_last(cast: Cast, writers: list[Writer]) -> Iterator[str]:
-    """Rows that an erasure left which reported success after all others had ended: repeated, it would remove them."""
-    by_name = {writer.name: writer for writer in writers}
-    last = by_name.get(cast.stage.trace[-1].writer) if cast.stage.trace else None
+    """Rows that an erasure left, or for which it gave up, although all others had ended before its last pass."""
+    by_name, trace = {writer.name: writer for writer in writers}, cast.stage.trace
+    last = by_name.get(trace[-1].writer) if trace else None
     is_whole = not any(writer.faults or writer.was_killed for writer in writers)
-    if last and last.kind == "erase" and last.error is None and is_whole:
+    if not last or last.kind != "erase" or not is_whole:
+        return
+    gave_up = "keep coming" in str(last.error)
+    look = [0, 0, *last.looks][-2 if gave_up else -1]
+    if any(step.writer != last.name for step in trace[look:]):
+        return
+    if gave_up:
+        yield f"{last.name}: it gives up, although no other has added rows: {last.error}"
+    elif last.error is None:
         yield from judge.person_findings(cast.warehouse, cast.scene.erased)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -13,9 +14,11 @@ from tests.simulation.marks import Marks
 from tests.simulation.rules import Rules
 from tests.simulation.stand_ins import policy_of, put
 from tests.simulation.world import Process
+from tests.simulation.writers import current
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.amend import late_corrections
 from tidemark.pipeline.amend import watermark_reset as reset_verb
+from tidemark.pipeline.amend.erase import pane_erasure
 from tidemark.pipeline.amend.erase.erasure import erase_person
 from tidemark.pipeline.amend.late_corrections import LetterSelection, apply_corrections
 from tidemark.pipeline.errors import SetUpError, TransientError
@@ -57,10 +60,18 @@ def _late_events(dead: list[Any], _: object, policy: Any, *__: object, **___: ob
 
 
 def without_spark() -> None:
-    """Lets `correct` and `replay` read dead letters by hand."""
+    """Lets `correct` and `replay` read dead letters by hand, and notes when an erasure looks for rows that are left."""
     put(late_corrections, spark_session=lambda _: _Rows([]), schemas_of=lambda _: None)
     put(late_corrections, policy_of=lambda settings, _: settings.policy())
     put(late_corrections, late_events=_late_events, _filtered=lambda events, _: _Rows(events))
+    put(pane_erasure, finish=partial(_then_looks, pane_erasure.finish))
+
+
+def _then_looks(finish: Callable[..., None], *args: Any) -> None:
+    """The end of a pass of an erasure, which then looks for rows that came meanwhile."""
+    finish(*args)
+    if writer := current():
+        writer.looks.append(len(writer.stage.trace))
 
 
 def _settings(warehouse: str, rules: Rules) -> Any:

@@ -117,6 +117,8 @@ class Writer(threading.Thread):
         self.passed: list[Point] = []
         self.error: BaseException | None = None
         self.is_inside = self.has_ended = self.was_killed = False
+        self.looks = list[int]()
+        """The lengths of the trace as an erasure began to look, after each pass, for rows that are left."""
         self._work = work
         self._go, self._stopped = threading.Semaphore(0), threading.Semaphore(0)
 
