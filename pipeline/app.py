@@ -8,7 +8,7 @@ from functools import partial
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
-from tidemark.pipeline.decoding.decode import decoded, may_have_field, reader
+from tidemark.pipeline.decoding.decode import decoded, empty_events, may_have_field, reader
 from tidemark.pipeline.errors import SetUpError, Unreachable
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.fold.dimension_columns import require_single_values, sql_of
@@ -190,7 +190,7 @@ def plan_fold(
     no_records = spark.createDataFrame([], "key binary, value binary, partition int, offset long, kafka_timestamp long")
     if policy.dimensions or policy.field_measures:
         events = reader(schemas, *needed_fields(policy))
-        fields = decoded(no_records, events.plan).select(*events.columns)
+        fields = empty_events(spark, events)
         require_single_values(fields, events.missing, policy.dimensions)
         require_values(fields, events.missing, policy.field_measures)
     try:

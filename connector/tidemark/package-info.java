@@ -13,7 +13,12 @@
  *     {@code sql.execution.vectorized.WritableColumnVector}, in ColumnWriter only.
  * <li>Functions of columns that cost no object for a row: {@code sql.catalyst.expressions.objects.StaticInvoke}, with
  *     {@code sql.catalyst.expressions.Expression}, {@code sql.types.AbstractDataType} and
- *     {@code sql.classic.ExpressionUtils}, in StaticCall only.
+ *     {@code sql.classic.ExpressionUtils}, in StaticCall and Memo only.
+ * <li>A value that a task remembers by a text, in Memo only: {@code sql.catalyst.optimizer.ReplaceExpressions} and
+ *     {@code sql.catalyst.expressions.BindReferences}, with {@code sql.catalyst.expressions.package} and
+ *     {@code sql.catalyst.expressions.Attribute}, make an expression of it that needs no query;
+ *     {@code sql.catalyst.expressions.objects.Invoke}, with {@code sql.catalyst.expressions.Literal} and
+ *     {@code sql.catalyst.analysis.UnresolvedAttribute}, calls the object that remembers.
  * <li>The fold: {@code sql.classic.Dataset}, whose tasks get rows without conversion;
  *     {@code sql.catalyst.expressions.XXH64}, a fast hash of texts.
  * <li>Bytes: {@code unsafe.Platform} and {@code unsafe.array.ByteArrayMethods}, which read texts where they are.

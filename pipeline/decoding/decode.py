@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
@@ -88,3 +88,8 @@ def decoded(rows: DataFrame, plan: str) -> DataFrame:
     event = F.call_function("tidemark_decode", F.col(c.VALUE), F.lit(plan)).alias(_EVENT)
     each = [F.col(_EVENT)[field.name].cast(field.dataType).alias(field.name) for field in fields]
     return rows.withColumn(_EVENT, event).select(*rows.columns, *each)
+
+
+def empty_events(spark: SparkSession, events: Reader) -> DataFrame:
+    """Returns decoded fields without rows, for their types."""
+    return decoded(spark.createDataFrame([], "value binary"), events.plan).select(*events.columns)

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.pipeline import columns as c
 from tidemark.pipeline.event_time.policy import Policy
 from tidemark.pipeline.fold.dimension_columns import text_of
 from tidemark.pipeline.fold.field_values import value_of
-from tidemark.pipeline.runtime.pyspark_internals import Selection, null_if_it_fails
+from tidemark.pipeline.runtime.pyspark_internals import Selection, null_if_it_fails, remembered
 
 _RECORD: Final = "kafka record"
 """The struct of all other columns; no Avro field can have a name with a space."""
@@ -30,9 +30,14 @@ def condition_names(policy: Policy) -> dict[str, str]:
     return {sql: f"condition_{index}" for index, sql in enumerate(sorted(filter(None, conditions)))}
 
 
-def own_values(policy: Policy) -> dict[str, Column]:
-    """Returns the values of dimensions and of measures over the fields of an event, by their columns in a fold."""
+def own_values(policy: Policy, events: DataFrame | None = None) -> dict[str, Column]:
+    """Returns the values of dimensions and of measures over the fields of an event, by their columns in a fold.
+
+    With `events`, of which the types count, a value that depends on one text is computed once for equal texts.
+    """
     texts = {dimension.column: text_of(dimension) for dimension in policy.dimensions}
+    if events is not None:
+        texts = {name: remembered(text, events) for name, text in texts.items()}
     return texts | {measure.column: value_of(measure) for measure in policy.field_measures}
 
 

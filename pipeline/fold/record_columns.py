@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidemark.pipeline import columns as c
-from tidemark.pipeline.decoding.decode import Reader, reader
+from tidemark.pipeline.decoding.decode import Reader, empty_events, reader
 from tidemark.pipeline.decoding.projection import UNKNOWN_TYPE
 from tidemark.pipeline.decoding.wire_format import frame
 from tidemark.pipeline.event_time import lateness, rules
@@ -107,8 +107,9 @@ class RecordColumns:
         """Builds the columns of decoded events; `keeps_fields` keeps all of their fields."""
         kafka = [c.KEY, c.VALUE, c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP]
         others = {name: F.col(name) for name in (*kafka, *_OF_BATCH)}
+        values = own_values(policy, empty_events(SparkSession.active(), events) if policy.dimensions else None)
         self._flat = fields_and_conditions(
-            others, events.columns, events.names, self._conditions, own_values(policy), keeps_fields=keeps_fields
+            others, events.columns, events.names, self._conditions, values, keeps_fields=keeps_fields
         )
 
     def _check_of(self, schemas: EventSchemas, policy: Policy, time: Column) -> Column:

@@ -11,7 +11,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, StringType, StructType
 
-from tidemark.pipeline.decoding.decode import Reader, decoded
+from tidemark.pipeline.decoding.decode import Reader, empty_events
 from tidemark.pipeline.errors import SetUpError
 from tidemark.pipeline.runtime.pyspark_internals import planned_expressions, volatile_parts
 
@@ -24,7 +24,7 @@ def require_sound(spark: SparkSession, events: Reader, sqls: Mapping[str, str], 
 
     `remedy` is a format for the end of the message about a cast, with `field` and `declared`: number or boolean.
     """
-    fields = _schema(spark, events)
+    fields = empty_events(spark, events).schema
     rows = spark.range(1).selectExpr(*(f"{_sample(field.dataType)} AS `{field.name}`" for field in fields))
     for setting, sql in sqls.items():
         computed = rows.selectExpr(sql)
@@ -42,10 +42,6 @@ def require_sound(spark: SparkSession, events: Reader, sqls: Mapping[str, str], 
                     f"value or another one: write try_cast({field} AS {kind})"
                     + remedy.format(field=field, declared=declared)
                 )
-
-
-def _schema(spark: SparkSession, events: Reader) -> StructType:
-    return decoded(spark.createDataFrame([], "value binary"), events.plan).select(*events.columns).schema
 
 
 def _sample(kind: DataType) -> str:

@@ -134,6 +134,12 @@ def is_utf8(name: str, session: SparkSession) -> Column:
     return ClassicColumn(java_packages(session).tidemark.Utf8.isUtf8(F.col(name)._jc))  # noqa: SLF001
 
 
+def remembered(text: Column, frame: DataFrame) -> Column:
+    """Returns the values of a text over `frame`, computed once for equal texts. See `connector/tidemark/Memo.java`."""
+    memo = java_packages(frame.sparkSession).tidemark.Memo
+    return ClassicColumn(memo.column(frame._jdf, text._jc))  # noqa: SLF001
+
+
 def scaled_number(column: Column, digits: int, bound: int, session: SparkSession) -> Column:
     """Returns numbers times 10 ** `digits`; null if that is no whole number up to `bound`. See `Numbers.java`."""
     numbers = java_packages(session).tidemark.Numbers
