@@ -50,12 +50,17 @@ def _read_to_the_end(cast: Cast) -> Iterator[str]:
 
 
 def after_a_life(cast: Cast) -> Iterator[str]:
-    """Like `judged`, with one start before the verbs that the life had, and one after them."""
+    """Like `judged`, with one start before the verbs that the life had, and one after them.
+
+    Windows that are published by what was added make further late events final, for which the verbs come again.
+    """
+    rounds = 2 if cast.scene.has & {"correct", "replay"} else 1
     try:
         yield from _read_to_the_end(cast)
-        for verb in _repeated(cast):
-            verb()
-        yield from _read_to_the_end(cast)
+        for _ in range(rounds):
+            for verb in _repeated(cast):
+                verb()
+            yield from _read_to_the_end(cast)
     except Exception as error:  # noqa: BLE001 - any error is reported
         yield f"afterwards: {type(error).__name__}: {str(error)[:200]}"
         return
