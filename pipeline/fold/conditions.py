@@ -33,11 +33,12 @@ def condition_names(policy: Policy) -> dict[str, str]:
 def own_values(policy: Policy, events: DataFrame | None = None) -> dict[str, Column]:
     """Returns the values of dimensions and of measures over the fields of an event, by their columns in a fold.
 
-    With `events`, of which the types count, a value that depends on one text is computed once for equal texts.
+    With `events`, of which the types count, SQL over one text is computed once for equal texts.
     """
     texts = {dimension.column: text_of(dimension) for dimension in policy.dimensions}
     if events is not None:
-        texts = {name: remembered(text, events) for name, text in texts.items()}
+        of_sql = [dimension.column for dimension in policy.dimensions if dimension.sql]
+        texts |= {name: remembered(texts[name], events) for name in of_sql}
     return texts | {measure.column: value_of(measure) for measure in policy.field_measures}
 
 

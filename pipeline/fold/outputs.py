@@ -50,8 +50,8 @@ def panes(
     for consumer in consumers:
         # By hour and by day, events of a batch are the same rows, unless some are too late for one of them.
         in_time_from = max(lateness.in_time_from(consumer, watermark), earliest)
-        keys = [(key, consumer.stored(key)) for key in consumer.fold_keys]
-        alike = (groups.reads(consumer), *keys, consumer.pane_keys, consumer.parts, consumer.pane_ms, consumer.shift_ms)
+        read = groups.reads(consumer), *map(consumer.stored, consumer.fold_keys)
+        alike = (*read, consumer.pane_keys, consumer.parts, consumer.pane_ms, consumer.shift_ms)
         key = consumer.name if c.WATERMARK in folded.column_names else (alike, consumer.keeps_events, in_time_from)
         made[key] = rows = made[key] if key in made else _rows(folded, consumer, groups, watermark)
         tables.append(_panes(rows, consumer, batch, watermark))

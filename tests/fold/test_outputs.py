@@ -91,13 +91,14 @@ def test_reports_with_the_same_rows_have_the_panes_that_each_has_alone(monkeypat
     both = replace(
         VIEWS, name="both", keys=("city", "plan"), dimensions=tuple(each.dimensions[0] for each in by_dimension)
     )
-    consumers = (VIEWS, long, VISITS, *by_dimension, both)
+    turned = replace(both, name="turned", keys=both.keys[::-1], dimensions=both.dimensions[::-1])
+    consumers = (VIEWS, long, VISITS, *by_dimension, both, turned)
     groups = groupings(consumers)
     some = [counted(1), counted(2), counted(2, "bob"), counted(3)]
     rows = folded(*({**row, c.GROUPING: index} for index in range(len(groups.outputs)) for row in some))
     for name in ("city", "plan"):
         rows = rows.append_column(f"dimension {name}", pa.array([name] * len(rows)))
-    for watermark, computed in ((None, 5), (3 * MINUTE, 6)):  # then minute 1 is too late for the shorter windows only
+    for watermark, computed in ((None, 6), (3 * MINUTE, 7)):  # then minute 1 is too late for the shorter windows only
         alone = [panes(rows, [consumer], groups, 7, watermark) for consumer in consumers]
         assert all(len(each) for each in alone)
         made.clear()
