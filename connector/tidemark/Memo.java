@@ -4,7 +4,6 @@ import java.io.Serializable;
 import java.util.List;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BindReferences;
@@ -26,7 +25,7 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * The texts that an expression has of the texts of one field, which a task remembers: most records have a text that
- * others have, and to parse an address takes ten times as long as to find it.
+ * others have, and to parse an address takes several times as long as to find it.
  */
 public final class Memo implements Serializable {
     private static final long serialVersionUID = 1L;
@@ -45,13 +44,13 @@ public final class Memo implements Serializable {
     public static Column column(Dataset<Row> rows, Column value) {
         Expression found = first(first(ReplaceExpressions.apply(
             rows.select(value.alias("value")).queryExecution().analyzed()).expressions()).children());
-        List<Attribute> fields = CollectionConverters.asJava(found.references().toSeq());
+        Seq<Attribute> references = found.references().toSeq();
+        List<Attribute> fields = CollectionConverters.asJava(references);
         boolean isOfText = fields.size() == 1 && fields.get(0).dataType().equals(DataTypes.StringType);
         if (!isOfText || found instanceof Attribute || !found.deterministic()) {
             return value;
         }
-        Memo memo = new Memo(
-            BindReferences.bindReference(found, package$.MODULE$.AttributeSeq(found.references().toSeq()), false));
+        Memo memo = new Memo(BindReferences.bindReference(found, package$.MODULE$.AttributeSeq(references), false));
         return ExpressionUtils.column(new Invoke(
             Literal.create(memo, new ObjectType(Memo.class)), "valueOf", DataTypes.StringType,
             ArraySeq.unsafeWrapArray(new Expression[] {UnresolvedAttribute.quoted(fields.get(0).name())}),

@@ -107,7 +107,8 @@ class RecordColumns:
         """Builds the columns of decoded events; `keeps_fields` keeps all of their fields."""
         kafka = [c.KEY, c.VALUE, c.PARTITION, c.OFFSET, c.KAFKA_TIMESTAMP]
         others = {name: F.col(name) for name in (*kafka, *_OF_BATCH)}
-        values = own_values(policy, empty_events(SparkSession.active(), events) if policy.dimensions else None)
+        has_sql = any(dimension.sql for dimension in policy.dimensions)
+        values = own_values(policy, empty_events(SparkSession.active(), events) if has_sql else None)
         self._flat = fields_and_conditions(
             others, events.columns, events.names, self._conditions, values, keeps_fields=keeps_fields
         )

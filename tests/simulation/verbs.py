@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -33,6 +32,7 @@ from tidemark.pipeline.tables.transactions import CLOSED_APP, DROPPED_APP, FORGO
 from tidemark.pipeline.verifier.invariants import verify
 
 _TRIES: Final = 4
+_FINISH: Final = pane_erasure.finish
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,12 @@ def without_spark() -> None:
     put(late_corrections, spark_session=lambda _: _Rows([]), schemas_of=lambda _: None)
     put(late_corrections, policy_of=lambda settings, _: settings.policy())
     put(late_corrections, late_events=_late_events, _filtered=lambda events, _: _Rows(events))
-    put(pane_erasure, finish=partial(_then_looks, pane_erasure.finish))
+    put(pane_erasure, finish=_finish_and_look)
 
 
-def _then_looks(finish: Callable[..., None], *args: Any) -> None:
+def _finish_and_look(*args: Any) -> None:
     """The end of a pass of an erasure, which then looks for rows that came meanwhile."""
-    finish(*args)
+    _FINISH(*args)
     if writer := current():
         writer.looks.append(len(writer.stage.trace))
 
